@@ -80,9 +80,9 @@ describe('both families', () => {
           agree(name, resource, body)
           const replace = (ifMatch: string) =>
             patient.call('PUT', pathOf(name, place, id), expectedOf(name, id), { 'if-match': ifMatch })
-          const late = await replace(read.etag ?? '"1"')
-          assertProblem(late, 412, 'precondition-failed')
-          assert.equal(late.etag, '"2"')
+          const outdated = await replace(read.etag ?? '"1"')
+          assertProblem(outdated, 412, 'precondition-failed')
+          assert.equal(outdated.etag, '"2"')
           agree(name, assertStatus(await replace(etag ?? '"2"')), (await get(name, id).expect(200)).body)
           assertError(await put(name, id, { ...stale, ...change }), 142, /version cannot be changed/)
           const { body: now } = await get(name, id).expect(200)
@@ -127,12 +127,12 @@ describe('both families', () => {
             .put(name, id, change ?? { version: 1 })
             .expect(200)
         const changes = change ? ['2 update class family', '3 update path family'] : []
-        for (const [id, first] of [
+        for (const [id, family] of [
           [byPath, 'path family'],
           [object, 'class family'],
         ] as const) {
           if (change) assertStatus(await patient.call('PUT', pathOf(name, place, id), expectedOf(name, id)))
-          assert.deepEqual(await historyOf(name, ehrOf(id), id), [`1 create ${first}`, ...changes])
+          assert.deepEqual(await historyOf(name, ehrOf(id), id), [`1 create ${family}`, ...changes])
           if (!history) continue
           const { items } = assertStatus(await patient.call('GET', `${pathOf(name, place, id)}/history`))
           assert.deepEqual(

@@ -53,8 +53,8 @@ const linesIn = (folder: RegExp, matches: (line: string) => boolean): string[] =
     )
 
 /** @throws AssertionError that lists what was found, and the remedy */
-const assertNone = (found: readonly string[], remedy: string): void =>
-  assert.ok(found.length === 0, `${remedy}:\n${found.join('\n')}`)
+const assertNone = (offenders: readonly string[], remedy: string): void =>
+  assert.ok(offenders.length === 0, `${remedy}:\n${offenders.join('\n')}`)
 
 describe('the folders', () => {
   it(`have at most ${MAX_FILES} files of different purpose`, () => {

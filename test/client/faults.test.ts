@@ -170,8 +170,8 @@ describe('the client, when something fails', () => {
   it('ends a call at its deadline, and at the signal of the caller', async () => {
     const never: Send = (_, { signal }) =>
       new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)))
-    const late = createClientOf(patient, { fetch: never, timeoutMs: 50 })
-    await assert.rejects(late.GET('/ehr'), (problem) => isProblem(problem, 'timeout'))
+    const impatientClient = createClientOf(patient, { fetch: never, timeoutMs: 50 })
+    await assert.rejects(impatientClient.GET('/ehr'), (problem) => isProblem(problem, 'timeout'))
     const signal = AbortSignal.timeout(50)
     const params = { path: { ehrId: patient.ehrId } }
     const call = createClientOf(patient, { fetch: never }).GET(LIST, { params, signal })
@@ -232,11 +232,11 @@ describe('the client, when something fails', () => {
     const nextChange = changes.next()
     await waitUntil(() => starts === 1)
     await createWeight(patient, carePlanId, 65)
-    const first = await nextChange
-    assert.ok(first.value?.event === 'change' && first.value.change.type === 'BodyWeight')
+    const firstChange = await nextChange
+    assert.ok(firstChange.value?.event === 'change' && firstChange.value.change.type === 'BodyWeight')
     proxy.cut()
     const id = await createWeight(patient, carePlanId, 66)
-    const ids: string[] = [first.value.change.id]
+    const ids: string[] = [firstChange.value.change.id]
     while (ids.at(-1) !== id) {
       const { value } = await changes.next()
       assert.equal(value?.event, 'change')

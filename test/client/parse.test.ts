@@ -17,8 +17,8 @@ describe('the attributes of the classes', () => {
     const text: Parameters<typeof query.greaterThan<'weight'>>[1] = 'heavy'
     assert.equal(text, 'heavy')
     const { sessionToken } = patient
-    const found = await query.greaterThan('weight', 75).find({ sessionToken })
-    const times: Date[] = found.map((weight) => weight.get('timestamp'))
+    const weights = await query.greaterThan('weight', 75).find({ sessionToken })
+    const times: Date[] = weights.map((weight) => weight.get('timestamp'))
     assert.deepEqual(times, [new Date('2026-03-01T08:30:00Z')])
   })
 })

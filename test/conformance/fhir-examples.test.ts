@@ -36,8 +36,8 @@ function readExamples(folder: string): Map<string, Json[]> {
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) =>
     name.endsWith('.json'),
   )
-  const found = files.sort().flatMap((name) => resourcesIn(parseFile(join(folder, name))))
-  const distinct = new Map(found.map((one) => [JSON.stringify(one), one]))
+  const resources = files.sort().flatMap((name) => resourcesIn(parseFile(join(folder, name))))
+  const distinct = new Map(resources.map((one) => [JSON.stringify(one), one]))
   const byType = new Map<string, Json[]>()
   for (const one of distinct.values())
     byType.set(one.resourceType, [...(byType.get(one.resourceType) ?? []), one])

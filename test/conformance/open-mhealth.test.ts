@@ -140,14 +140,14 @@ describe('measurements as data points', () => {
         }),
         201,
       )
-    const found: number[] = []
+    const values: number[] = []
     let next: string | undefined = `${path}/omh?limit=2`
     while (next !== undefined) {
       const answer = await ownPatient.call('GET', next)
-      for (const { body } of assertStatus(answer)) found.push(body.systolic_blood_pressure.value)
+      for (const { body } of assertStatus(answer)) values.push(body.systolic_blood_pressure.value)
       next = /<([^>]+)>; rel="next"/.exec(answer.headers.get('link') ?? '')?.[1]
     }
-    assert.deepEqual(found, [123, 122, 121])
+    assert.deepEqual(values, [123, 122, 121])
     const range = '?from=2026-03-02T08:30:00Z&to=2026-03-03T08:30:00Z'
     assert.equal(assertStatus(await ownPatient.call('GET', `${path}/omh${range}`)).length, 1)
     assertProblem(await ownPatient.call('GET', `${path}/omh?carePlanId=doesNotExist`), 404, 'not-found')

@@ -50,9 +50,9 @@ export function useConsoleBrowser() {
     ): Promise<Page> {
       const options = { locale: language, ...(timezoneId && { timezoneId }) }
       const page = await (context ?? (await browser().newContext(options))).newPage()
-      const found: string[] = []
-      faults.set(page, found)
-      collectFaults(page, found)
+      const pageFaults: string[] = []
+      faults.set(page, pageFaults)
+      collectFaults(page, pageFaults)
       await page.goto(`${url}/`)
       await page.locator('h1').waitFor()
       return page
@@ -93,9 +93,9 @@ export async function tabTo(
   const passed: string[] = []
   for (let i = 0; i < MAX_TABS; i++) {
     await page.keyboard.press(key)
-    const found = String(await page.evaluate(nameOfFocus)).trim()
-    if (typeof name === 'string' ? found === name : name.test(found)) return
-    passed.push(found)
+    const focused = String(await page.evaluate(nameOfFocus)).trim()
+    if (typeof name === 'string' ? focused === name : name.test(focused)) return
+    passed.push(focused)
   }
   assert.fail(`Tab does not lead to ${name}, but to ${passed.join(', ')}`)
 }

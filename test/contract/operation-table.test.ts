@@ -88,8 +88,8 @@ describe('the table of operations', () => {
     const built = operationTable.filter(({ extra }) => !extra).map(titleOf)
     const missing = specifiedTitles.filter((title) => !built.includes(title))
     assert.deepEqual(missing, [], `define these operations in path-api/resources/: ${missing}`)
-    const others = built.filter((title) => !specifiedTitles.includes(title))
-    assert.deepEqual(others, [], `mark these operations with extra: true: ${others}`)
+    const extraTitles = built.filter((title) => !specifiedTitles.includes(title))
+    assert.deepEqual(extraTitles, [], `mark these operations with extra: true: ${extraTitles}`)
     assert.equal(built.length, specifiedTitles.length, 'define each operation once')
   })
 
@@ -99,8 +99,9 @@ describe('the table of operations', () => {
   })
 
   it("answers successes with 2xx, or redirects from a page's form", () => {
-    const others = operationTable.filter(({ reply: [status] }) => status < 200 || status > 299)
-    for (const { id, reply, body } of others) assert.ok(reply[0] === 303 && body instanceof FormBody, id)
+    const unsuccessful = operationTable.filter(({ reply: [status] }) => status < 200 || status > 299)
+    for (const { id, reply, body } of unsuccessful)
+      assert.ok(reply[0] === 303 && body instanceof FormBody, id)
   })
 
   it('answers 201 to a POST of one object to a list', () => {
@@ -113,10 +114,10 @@ describe('the table of operations', () => {
       ({ method, path }) => method === 'post' && lists.some((list) => list.path === path),
     )
     assert.ok(posts.length > 30)
-    const others = posts.filter(({ reply: [status], creates }) => status !== 201 && !creates)
+    const otherPosts = posts.filter(({ reply: [status], creates }) => status !== 201 && !creates)
     // This one finds accounts by ids: POST /auth/manage/account creates one.
     assert.deepEqual(
-      others.map(({ id }) => id),
+      otherPosts.map(({ id }) => id),
       ['findAccounts'],
     )
   })
@@ -149,9 +150,9 @@ describe('the table of operations', () => {
         String(exampleOf(operation.params.properties[name]!)),
       )
       const path = values.reduce((filled, value) => filled.replace(/\{\w+\}/, value), operation.path)
-      const found = find(path)
-      assert.equal(found?.routes.get(operation.method), operation, titleOf(operation))
-      assert.deepEqual(Object.values(nameParameters(operation.path, found?.values ?? [])), values)
+      const match = find(path)
+      assert.equal(match?.routes.get(operation.method), operation, titleOf(operation))
+      assert.deepEqual(Object.values(nameParameters(operation.path, match?.values ?? [])), values)
     }
   })
 

@@ -42,9 +42,11 @@ describe('the crash trials', () => {
     const ids = new Proxy(place, { get: (target, name) => Reflect.get(target, name) ?? 'x' })
     const tried = WRITES_BY_FAMILY['path family'].map(({ name, ask }) => {
       const { method, path } = ask(ids)
-      const found = match(path.split('?')[0] ?? '')?.routes.get(method.toLowerCase() as Operation['method'])
-      assert.ok(found, name)
-      return codePathOf(found)
+      const operation = match(path.split('?')[0] ?? '')?.routes.get(
+        method.toLowerCase() as Operation['method'],
+      )
+      assert.ok(operation, name)
+      return codePathOf(operation)
     })
     const operations = operationTable.filter(isWriteOperation)
     assert.ok(operations.length > 50)

@@ -24,7 +24,7 @@ for (const [family, writes] of WRITE_GROUPS)
   describe(`a service that is killed during a write: ${family}`, function () {
     // The machine may be busy.
     this.timeout(1_800_000)
-    let found: Awaited<ReturnType<typeof CrashTrials.run>>
+    let trials: Awaited<ReturnType<typeof CrashTrials.run>>
 
     before(async () => {
       const engine = await startEngine()
@@ -34,7 +34,7 @@ for (const [family, writes] of WRITE_GROUPS)
         const uri = `${engine.uri.replace(/\/+$/, '')}/${name}?maxPoolSize=1000`
         const start = await createServiceStarter(uri, AUDIT_KEY, (victim) => running.push(victim))
         const { client } = engine
-        found = await CrashTrials.run(
+        trials = await CrashTrials.run(
           { client, db: client.db(name), auditKey: AUDIT_KEY, start },
           writes,
           bySize(12, 1),
@@ -46,13 +46,13 @@ for (const [family, writes] of WRITE_GROUPS)
     })
 
     it('is killed at every chosen crash point', () => {
-      const { tried, missedTrials } = found
+      const { tried, missedTrials } = trials
       assert.deepEqual(missedTrials, [], `of ${tried}`)
     })
 
     for (const write of writes)
       it(`leaves all of the write or nothing, with its audit, and completes it on retry: ${write.name}`, () => {
-        const course = found.courses.find((one) => one.write === write)
+        const course = trials.courses.find((one) => one.write === write)
         assert.ok(course && course.moments.length > 1)
         assert.deepEqual(course.faults, [])
       })

@@ -90,10 +90,10 @@ describe('a task after the response', () => {
     const inputs = await runNotes(0)
     await storeInterrupted({ text: 'b' })
     await backgroundTasksOf(db).updateOne({}, { $set: { dueAt: new Date(Date.now() - 1) } })
-    const others = await runNotes(0)
-    await waitUntil(() => inputs.length + others.length > 0)
+    const otherNotes = await runNotes(0)
+    await waitUntil(() => inputs.length + otherNotes.length > 0)
     await waitUntil(async () => (await countTasks()) === 1)
-    assert.deepEqual([...inputs, ...others], [{ text: 'a' }])
+    assert.deepEqual([...inputs, ...otherNotes], [{ text: 'a' }])
   })
 
   it('is tried again after a fault, later each time', async () => {

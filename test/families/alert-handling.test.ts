@@ -69,10 +69,10 @@ const ALERT_FIELDS = ['alertState', 'seenBy', 'seenAt', 'takenBy', 'takenAt', 'r
 
 /** The handling without its times, which must be those of the last minute. */
 function withoutTimes(handling: Values | undefined): Values {
-  const all = Object.entries(handling ?? {})
-  for (const [name, value] of all)
+  const entries = Object.entries(handling ?? {})
+  for (const [name, value] of entries)
     if (name.endsWith('At')) assert.ok(Math.abs(Date.parse(String(value)) - Date.now()) < 60_000, name)
-  return Object.fromEntries(all.filter(([name]) => !name.endsWith('At')))
+  return Object.fromEntries(entries.filter(([name]) => !name.endsWith('At')))
 }
 
 for (const family of ['path', 'class'] as const)

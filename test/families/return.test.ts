@@ -28,23 +28,23 @@ const contentOf = ({ _rperm: _, _wperm: __, _acl: ___, ...content }: Document): 
 
 /** All documents of an EHR, by collection and id. */
 async function documentsOf(ehrId: string): Promise<Map<string, Document>> {
-  const found = allKinds.map(async ({ collection, ehr }) => {
+  const counts = allKinds.map(async ({ collection, ehr }) => {
     const documents = service.db
       .collection(collection)
       .find(ehr === 'id' ? { _id: ehrId as never } : { ehrId })
     return (await documents.toArray()).map((one) => [`${collection} ${one._id}`, contentOf(one)] as const)
   })
-  return new Map((await Promise.all(found)).flat())
+  return new Map((await Promise.all(counts)).flat())
 }
 
 /** The entries of the history for each document of an EHR. */
 async function formerVersionsOf(ehrId: string): Promise<Map<string, Document[]>> {
   const changes = service.db.collection<Document & { _id: string }>('history.changes')
-  const found = await changes
+  const histories = await changes
     .find({ _id: { $gte: `${ehrId}/`, $lt: `${ehrId}0` }, before: { $ne: null } })
     .toArray()
   const versions = new Map<string, Document[]>()
-  for (const { _id, before } of found) {
+  for (const { _id, before } of histories) {
     const key = `${_id.split('/')[1]} ${before._id}`
     versions.set(key, [...(versions.get(key) ?? []), contentOf(before)])
   }
@@ -126,8 +126,8 @@ const withoutVersion = ({ version: _, updatedAt: __, ...object }: Json) => objec
 describe('a deletion', () => {
   it('is tried at every operation that deletes something in an EHR, and for every kind', () => {
     const ofKinds = DELETABLE.flatMap((name) => operationOf(name, 'delete')?.id ?? [])
-    const others = ofEhrs.filter(({ id, method }) => method === 'delete' && !ofKinds.includes(id))
-    assert.deepEqual(others.map(({ id }) => id).sort(), [
+    const otherDeletions = ofEhrs.filter(({ id, method }) => method === 'delete' && !ofKinds.includes(id))
+    assert.deepEqual(otherDeletions.map(({ id }) => id).sort(), [
       'archiveMedicalParticipant',
       'archiveParticipant',
       'deleteComposition',

@@ -141,10 +141,10 @@ describe('what GET answers', () => {
 
   it('is known for every PUT that answers what a GET shows', () => {
     assert.ok(replacements.length > 25)
-    const others = operationTable
+    const withoutGet = operationTable
       .filter(({ method }) => method === 'put')
       .filter((put) => !find('get', put.path))
-    const withoutReader = others.filter(({ readCurrent }) => readCurrent === undefined)
+    const withoutReader = withoutGet.filter(({ readCurrent }) => readCurrent === undefined)
     assert.deepEqual(
       withoutReader.map(({ id }) => id),
       [],

@@ -95,16 +95,17 @@ describe('a time', () => {
         if (answer.status === 400) assert.notEqual(answer.body.code, 107, JSON.stringify(answer.body))
         else
           assert.deepEqual(answer.body[field], parseDate(utc), `${timeText} ${JSON.stringify(answer.body)}`)
-        const found = async (where: Json) =>
+        const findIds = async (where: Json) =>
           (await list(name, where as never).expect(200)).body.results.map(({ objectId }: Json) => objectId)
         const inForm = CONDITIONS[FORMS.findIndex(([form]) => form === timeText) % CONDITIONS.length]
         assert.ok(inForm)
         assert.deepEqual(
-          await found(inForm(field, date)),
-          await found(inForm(field, parseDate(utc))),
+          await findIds(inForm(field, date)),
+          await findIds(inForm(field, parseDate(utc))),
           `${timeText} ${JSON.stringify(inForm(field, date))}`,
         )
-        if (answer.status !== 400) assert.ok((await found({ [field]: date })).includes(answer.body.objectId))
+        if (answer.status !== 400)
+          assert.ok((await findIds({ [field]: date })).includes(answer.body.objectId))
       }
       const { objectId } = await createByClass(patient, name, place)
       for (const [i, other] of [field, ...others].entries()) {

@@ -107,27 +107,27 @@ for (const family of ['path', 'class'] as const)
       const nurse = await createPatient()
       const quiet = await createPatientOf(nurse)
       const calling = await createPatientOf(nurse)
-      const late = await createPatientOf(nurse)
+      const laterPatient = await createPatientOf(nurse)
       const alarming = await createPatientOf(nurse)
       await say(nurse, quiet.planId, 'My own message')
       for (const dueDate of ['2999-01-01', new Date().toISOString().slice(0, 10)])
         await addOverdueTask(quiet.patient, quiet.planId, dueDate)
       await addClosedTask(quiet.patient, quiet.planId)
       for (const text of ['Hello?', 'Are you there?']) await say(calling.patient, calling.planId, text)
-      await addOverdueTask(late.patient, late.planId)
+      await addOverdueTask(laterPatient.patient, laterPatient.planId)
       for (let i = 0; i < 2; i++) await createAlert(alarming.patient, alarming.planId)
       // The nurse's own EHR is not a patient's.
       await createAlert(nurse, await createPlan(nurse))
       const since = '2026-03-01T08:30:00.000Z'
       assert.deepEqual((await read(nurse)).items.map(numbersIn), [
         { ...NONE, ehrId: alarming.ehrId, severity: 'CRITICAL', since, alerts: 2 },
-        { ...NONE, ehrId: late.ehrId, overdueTasks: 1 },
+        { ...NONE, ehrId: laterPatient.ehrId, overdueTasks: 1 },
         { ...NONE, ehrId: calling.ehrId, unreadMessages: 2 },
       ])
-      const all = (await read(nurse, { all: true })).items.map(({ ehrId }) => ehrId)
+      const allEhrIds = (await read(nurse, { all: true })).items.map(({ ehrId }) => ehrId)
       assert.deepEqual(
-        all,
-        [alarming, late, calling, quiet].map(({ ehrId }) => ehrId),
+        allEhrIds,
+        [alarming, laterPatient, calling, quiet].map(({ ehrId }) => ehrId),
       )
     })
 
@@ -225,8 +225,8 @@ for (const family of ['path', 'class'] as const)
       const [entry] = (await read(nurse)).items
       const { alerts, openAlerts } = entry as { alerts: number; openAlerts: unknown[] }
       assert.deepEqual([alerts, openAlerts.length], [12, 10])
-      const [all = {}] = (await read(nurse, { ehrId: patient.ehrId })).items
-      assert.equal((all.openAlerts as unknown[]).length, 12)
+      const [entryOfAll = {}] = (await read(nurse, { ehrId: patient.ehrId })).items
+      assert.equal((entryOfAll.openAlerts as unknown[]).length, 12)
     })
 
     it('names nobody to those who only take part in anonymous plans', async () => {
@@ -249,22 +249,22 @@ for (const family of ['path', 'class'] as const)
     it('is limited to a reason, a severity, one’s own alerts and a patient', async () => {
       const nurse = await createPerson()
       const alarming = await createPatientOf(nurse)
-      const late = await createPatientOf(nurse)
+      const laterPatient = await createPatientOf(nurse)
       const calling = await createPatientOf(nurse)
       const id = await createAlert(alarming.patient, alarming.planId)
-      await addOverdueTask(late.patient, late.planId)
+      await addOverdueTask(laterPatient.patient, laterPatient.planId)
       await say(calling.patient, calling.planId, 'Hello?')
-      const found = async (query: Values) => (await read(nurse, query)).items.map(({ ehrId }) => ehrId)
-      assert.deepEqual(await found({ reason: 'ALERT' }), [alarming.ehrId])
-      assert.deepEqual(await found({ reason: 'MISSED' }), [])
-      assert.deepEqual(await found({ reason: 'TASK' }), [late.ehrId])
-      assert.deepEqual(await found({ reason: 'MESSAGE' }), [calling.ehrId])
-      assert.deepEqual(await found({ severity: 'CRITICAL' }), [alarming.ehrId])
-      assert.deepEqual(await found({ severity: 'LOW', reason: 'TASK' }), [])
-      assert.deepEqual(await found({ ehrId: late.ehrId }), [late.ehrId])
-      assert.deepEqual(await found({ mine: true }), [])
+      const findEhrIds = async (query: Values) => (await read(nurse, query)).items.map(({ ehrId }) => ehrId)
+      assert.deepEqual(await findEhrIds({ reason: 'ALERT' }), [alarming.ehrId])
+      assert.deepEqual(await findEhrIds({ reason: 'MISSED' }), [])
+      assert.deepEqual(await findEhrIds({ reason: 'TASK' }), [laterPatient.ehrId])
+      assert.deepEqual(await findEhrIds({ reason: 'MESSAGE' }), [calling.ehrId])
+      assert.deepEqual(await findEhrIds({ severity: 'CRITICAL' }), [alarming.ehrId])
+      assert.deepEqual(await findEhrIds({ severity: 'LOW', reason: 'TASK' }), [])
+      assert.deepEqual(await findEhrIds({ ehrId: laterPatient.ehrId }), [laterPatient.ehrId])
+      assert.deepEqual(await findEhrIds({ mine: true }), [])
       await nurse.call('POST', `/ehr/${alarming.ehrId}/alert/${id}/handle`, { action: 'TAKE' })
-      assert.deepEqual(await found({ mine: true }), [alarming.ehrId])
+      assert.deepEqual(await findEhrIds({ mine: true }), [alarming.ehrId])
     })
 
     it('shows the subject of an EHR to its readers only', async () => {
@@ -304,15 +304,15 @@ for (const family of ['path', 'class'] as const)
         await addOverdueTask(patient, planId)
         ehrIds.push(ehrId)
       }
-      const found: unknown[] = []
+      const pagedIds: unknown[] = []
       let cursor: string | undefined
       do {
         const { items, next } = await read(nurse, { limit: 2, ...(cursor && { cursor }) })
         assert.ok(items.length <= 2)
-        found.push(...items.map(({ ehrId }) => ehrId))
+        pagedIds.push(...items.map(({ ehrId }) => ehrId))
         cursor = next ?? undefined
       } while (cursor)
-      assert.deepEqual(found, ehrIds.sort())
+      assert.deepEqual(pagedIds, ehrIds.sort())
     })
 
     it('leaves an audit entry in each EHR that it could show, and none elsewhere', async () => {

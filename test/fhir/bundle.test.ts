@@ -17,7 +17,7 @@ describe('bundles in FHIR', () => {
     resource: bloodPressureOf(patient.ehrId, { effectiveDateTime: `${day}T08:00:00Z`, ...more }),
     request: { method: 'POST', url: 'Observation' },
   })
-  const found = async (day: string): Promise<string[]> =>
+  const idsOfDay = async (day: string): Promise<string[]> =>
     idsIn(await readFhir(patient, `Observation?patient=${patient.ehrId}&date=${day}`))
 
   it('carry out all entries of a transaction, whose references name each other', async () => {
@@ -121,7 +121,7 @@ describe('bundles in FHIR', () => {
     const answer = await post(patient, 'transaction', twice)
     assert.equal(answer.status, 400)
     assert.deepEqual(issuesIn(answer), ['duplicate Bundle.entry[1].fullUrl'])
-    assert.deepEqual(await found('2025-08-01'), [])
+    assert.deepEqual(await idsOfDay('2025-08-01'), [])
     const base64 = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64')
     for (const resource of [
       { resourceType: 'Binary', data: '%%%' },
@@ -156,7 +156,7 @@ describe('bundles in FHIR', () => {
     ])
     assert.equal(answer.status, 422, JSON.stringify(answer.body))
     assert.deepEqual(issuesIn(answer), ['not-supported Bundle.entry[1].resource.status'])
-    assert.deepEqual(await found('2025-06-01'), [])
+    assert.deepEqual(await idsOfDay('2025-06-01'), [])
   })
 
   it('create many resources in one transaction, answer in their order, and name the one that fails', async () => {
@@ -223,7 +223,7 @@ describe('bundles in FHIR', () => {
       ]),
     )
     assert.deepEqual([entry[0].resource.id, entry[0].response.status], [recent.id, '200'])
-    assert.deepEqual(await found('2025-08-01'), [])
+    assert.deepEqual(await idsOfDay('2025-08-01'), [])
     const twice = await post(patient, 'transaction', [
       { resource: recent, request: { method: 'PUT', url: `Observation/${recent.id}` } },
       { request: { method: 'DELETE', url: `Observation/${recent.id}` } },
@@ -252,6 +252,6 @@ describe('bundles in FHIR', () => {
     const stranger = await createPatient()
     const answer = await post(stranger, 'transaction', [pressure('2025-09-01')])
     assert.ok([404, 422].includes(answer.status), JSON.stringify(answer.body))
-    assert.deepEqual(await found('2025-09-01'), [])
+    assert.deepEqual(await idsOfDay('2025-09-01'), [])
   })
 })

@@ -31,14 +31,14 @@ export const idsIn = ({ entry = [] }: Json): string[] =>
 
 /** The resources of a search, page by page. */
 export async function readPages(who: FhirCaller, path: string): Promise<string[]> {
-  const found: string[] = []
+  const resources: string[] = []
   let next: string | undefined = path
   while (next !== undefined) {
     const bundle: Json = await readFhir(who, next)
-    found.push(...idsIn(bundle))
+    resources.push(...idsIn(bundle))
     next = bundle.link.find(({ relation }: Json) => relation === 'next')?.url.replace(/^.*\/fhir\/R4\//, '')
   }
-  return found
+  return resources
 }
 
 /** The issues of an OperationOutcome as `code expression`. */

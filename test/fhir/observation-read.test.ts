@@ -93,11 +93,11 @@ describe('observations in FHIR', () => {
     )
     assert.deepEqual(idsIn(await find('code=8867-4&date=2026-02-02')), [`${ids[3]}.hr`])
     assert.deepEqual(idsIn(await find('code=85354-9&date=ge2026-02-02&date=lt2026-02-04')), [ids[2], ids[3]])
-    const all = ids.flatMap((id) => [id, `${id}.hr`])
+    const allIds = ids.flatMap((id) => [id, `${id}.hr`])
     const query = `Observation?patient=${mine.ehrId}&category=vital-signs&_count=3`
-    const found = await readPages(mine, query)
-    assert.deepEqual(found, all)
-    assert.equal((await find('category=vital-signs&_total=accurate')).total, all.length)
+    const foundIds = await readPages(mine, query)
+    assert.deepEqual(foundIds, allIds)
+    assert.equal((await find('category=vital-signs&_total=accurate')).total, allIds.length)
     assert.deepEqual(
       idsIn(await find('component-value-quantity=gt127|http://unitsofmeasure.org|mm[Hg]')),
       ids,
@@ -134,8 +134,8 @@ describe('observations in FHIR', () => {
     assert.equal(answer.status, 404)
     assert.equal(answer.body.resourceType, 'OperationOutcome')
     assert.equal(answer.body.issue[0].code, 'not-found')
-    const found = await stranger.call('GET', `/fhir/R4/Observation?patient=${patient.ehrId}`)
-    assert.deepEqual(idsIn(assertStatus(found)), [])
+    const searched = await stranger.call('GET', `/fhir/R4/Observation?patient=${patient.ehrId}`)
+    assert.deepEqual(idsIn(assertStatus(searched)), [])
     assert.ok((await readAudit(patient.ehrId)).includes('query HeartRate denied'))
   })
 

@@ -214,8 +214,8 @@ describe('writes in FHIR', () => {
     const updated = await send('PUT', query, { ...condition, onsetDateTime: '2024-11-01' })
     assert.equal(updated.status, 200, JSON.stringify(updated.body))
     assert.equal(updated.body.onsetDateTime, '2024-11-01')
-    const found = await readFhir(patient, query)
-    assert.deepEqual(idsIn(found), [updated.body.id])
+    const bundle = await readFhir(patient, query)
+    assert.deepEqual(idsIn(bundle), [updated.body.id])
   })
 
   it('close a task, as the path family does', async () => {

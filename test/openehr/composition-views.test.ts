@@ -20,8 +20,8 @@ const storedOf = ({ kind, example }: CompositionView) =>
 
 describe('the records that are shown as compositions', () => {
   it('are the measurements, medications and immunisations', () => {
-    const others = VIEWS.filter(({ kind }) => !isMeasurementKind(kind)).map(({ kind }) => kind.name)
-    assert.deepEqual(others.sort(), ['Immunisation', 'Medication'])
+    const otherNames = VIEWS.filter(({ kind }) => !isMeasurementKind(kind)).map(({ kind }) => kind.name)
+    assert.deepEqual(otherNames.sort(), ['Immunisation', 'Medication'])
     assert.ok(VIEWS.length >= 12)
   })
 

@@ -34,10 +34,10 @@ describe('measurements from compositions', () => {
       const stored = createStoredMeasurement(kind)
       const measurements = heldIn(measurementView(kind).toComposition(stored))
       if (!isMappable(kind)) return assert.deepEqual(measurements, [])
-      const [{ record, kind: found, id } = assert.fail()] = measurements
+      const [{ record, kind: foundKind, id } = assert.fail()] = measurements
       assert.equal(measurements.length, 1)
       assert.match(id, /^[A-Za-z0-9]{10}$/)
-      assert.deepEqual([found.name, record.timestamp, record.compositionId], [kind.name, timestamp, 'c1'])
+      assert.deepEqual([foundKind.name, record.timestamp, record.compositionId], [kind.name, timestamp, 'c1'])
       for (const series of Object.values(kind.series))
         assert.equal(seriesValueOf(series, record), seriesValueOf(series, stored))
     })

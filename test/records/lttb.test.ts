@@ -13,9 +13,9 @@ function reference(points: Point[], most: number): Point[] {
   const buckets = Array.from({ length: most - 2 }, (_, i) =>
     inner.filter((_, at) => at >= Math.floor(i * size) && at < Math.floor((i + 1) * size)),
   )
-  const first = points[0] as Point
+  const firstPoint = points[0] as Point
   const last = points.at(-1) as Point
-  const selectedPoints = [first]
+  const selectedPoints = [firstPoint]
   for (const [i, bucket] of buckets.entries()) {
     const next = buckets[i + 1] ?? [last]
     const [cx, cy] = [0, 1].map(

@@ -20,13 +20,13 @@ function* objectsIn(schema: Node, path: string): Generator<[string, Node]> {
 }
 
 const FORMS = ['stored', 'create', 'update', 'resource', 'body', 'replacement'] as const
-const all = CLASS_NAMES.flatMap((name) =>
+const schemas = CLASS_NAMES.flatMap((name) =>
   FORMS.map((use) => [`${name}.${use}`, classKindOf(name)[use] as Node] as const),
 )
 const moment = { __type: 'Date', iso: '2026-01-02T03:04:05.000Z' }
 
 describe('schemas', () => {
-  for (const [name, schema] of all)
+  for (const [name, schema] of schemas)
     it(`are closed and describe every property: ${name}`, () => {
       for (const [path, node] of objectsIn(schema, name)) {
         assert.equal(node.additionalProperties, false, `${path} is open`)
@@ -48,7 +48,7 @@ describe('schemas', () => {
   })
 
   it('report every violation at once, each with its path', () => {
-    const found = classKinds.BloodPressure.checks.create({
+    const violations = classKinds.BloodPressure.checks.create({
       carePlanId: 'abc',
       timestamp: '2026-01-02',
       systolic: 'high',
@@ -57,7 +57,7 @@ describe('schemas', () => {
       colour: 'red',
     })
     assert.equal(
-      formatViolations(found.sort((a, b) => a.path.localeCompare(b.path))),
+      formatViolations(violations.sort((a, b) => a.path.localeCompare(b.path))),
       'colour is not a known property; position must be one of standing, sitting, reclining, lying; ' +
         'systolic must be a number; timestamp must be {"__type":"Date","iso":"<time in UTC>"}',
     )

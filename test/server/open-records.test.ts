@@ -23,7 +23,7 @@ async function begin(client: MongoClient, log = createLog(config)): Promise<void
 describe('the records of an earlier version', () => {
   const faulty = startFaultyMongoForBlock()
   let clients: MongoClient[]
-  let first: MongoClient
+  let firstClient: MongoClient
   let events: Collection
   /** The index as this version declares it. */
   let declaredIndex: IndexDescriptionInfo
@@ -31,9 +31,9 @@ describe('the records of an earlier version', () => {
   before(async () => {
     const { pathname } = new URL(databaseUri('indexes'))
     clients = [1, 2, 3].map(() => new MongoClient(faulty.uri + pathname))
-    first = clients[0] as MongoClient
-    events = first.db().collection('Event')
-    await begin(first)
+    firstClient = clients[0] as MongoClient
+    events = firstClient.db().collection('Event')
+    await begin(firstClient)
     declaredIndex = (await listIndexes())[0] as IndexDescriptionInfo
   })
   after(async () => {
@@ -64,9 +64,9 @@ describe('the records of an earlier version', () => {
   }
 
   async function isAsDeclared(): Promise<void> {
-    const found = await listIndexes()
+    const storedIndexes = await listIndexes()
     assert.deepEqual(
-      found.map(({ key, unique, sparse }) => [key, unique, sparse]),
+      storedIndexes.map(({ key, unique, sparse }) => [key, unique, sparse]),
       [[declaredIndex.key, declaredIndex.unique, declaredIndex.sparse]],
     )
   }
@@ -84,14 +84,14 @@ describe('the records of an earlier version', () => {
     assert.ok(names.includes('list_ofPlan') && names.includes('other-owner'))
     assert.ok(!names.includes('by_carePlanId'), 'list_ofPlan begins with its fields')
     commands.length = 0
-    await begin(first)
+    await begin(firstClient)
     assert.deepEqual([await indexes(), commands], [before, ['create']])
   })
 
   for (const obsolete of ['list_ofEhr', 'by_carePlanId'])
     it(`wait for the build of another instance before they lose the index ${obsolete}`, async () => {
       await hadOtherwise()
-      await begin(first)
+      await begin(firstClient)
       if (obsolete === 'list_ofEhr') {
         // Another instance builds the new index under a name of its own, and listIndexes names it already.
         await events.dropIndex(String((await listIndexes())[0]?.name))
@@ -103,7 +103,7 @@ describe('the records of an earlier version', () => {
         if (command.createIndexes === 'Event' || command.dropIndexes === 'Event') sent.push(command)
         return undefined
       }
-      await begin(first)
+      await begin(firstClient)
       const [create, drop, ...more] = sent
       assert.deepEqual([drop?.dropIndexes, drop?.index, more], ['Event', obsolete, []])
       assert.ok(create)
@@ -119,7 +119,7 @@ describe('the records of an earlier version', () => {
       if (command.createIndexes === 'Event') quorums.add(command.commitQuorum)
       return undefined
     }
-    await begin(first)
+    await begin(firstClient)
     assert.deepEqual([...quorums], ['majority'])
   })
 
@@ -128,7 +128,7 @@ describe('the records of an earlier version', () => {
     const log = createLog(config)
     const logged: object[] = []
     log.info = (facts: object) => void logged.push(facts)
-    for (const _ of [1, 2]) await begin(first, log)
+    for (const _ of [1, 2]) await begin(firstClient, log)
     const documents = await events.estimatedDocumentCount()
     const [{ index, step, of, ...rest } = {}, ...more] = logged as Record<string, unknown>[]
     assert.deepEqual([more, rest], [[], { collection: 'Event', documents }])
@@ -153,7 +153,7 @@ describe('the records of an earlier version', () => {
         if (!isCommand || attempts++ > 0) return undefined
         return { change: () => ({ ok: 0, code, codeName, errmsg: `${codeName}: another was first` }) }
       }
-      await begin(first)
+      await begin(firstClient)
       // After another instance has begun to create the index, the start waits for that.
       const isCreated = command === 'createIndexes'
       const expected = ['create', ...(isCreated ? ['create'] : []), 'drop']
@@ -166,7 +166,7 @@ describe('the records of an earlier version', () => {
     await events.dropIndex('list_ofEhr')
     await events.createIndex(declaredIndex.key, { name: 'of-an-earlier-version' })
     commands.length = 0
-    await begin(first)
+    await begin(firstClient)
     assert.deepEqual(commands, ['create', 'drop', 'create'])
     await isAsDeclared()
     assert.ok((await indexes()).every(({ name }) => name !== 'of-an-earlier-version'))

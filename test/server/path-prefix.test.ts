@@ -214,8 +214,8 @@ describe('a service whose PUBLIC_URL has a path', function suite() {
     assert.equal((await client.follow(location)).status, 200)
     await client.create({ name: 'Eat less salt' })
     await assertBodiesHaveRootedPaths(client, `/ehr/${session.ehrId}`, location)
-    const first = await client.get(`/ehr/${session.ehrId}/careplan?limit=1`)
-    const [, next = ''] = /<([^>]+)>; rel="next"/.exec(first.headers.get('link') ?? '') ?? []
+    const firstPage = await client.get(`/ehr/${session.ehrId}/careplan?limit=1`)
+    const [, next = ''] = /<([^>]+)>; rel="next"/.exec(firstPage.headers.get('link') ?? '') ?? []
     assert.ok(next.startsWith(`${PREFIX}/ehr/`), next)
     assert.equal((await client.follow(next)).status, 200)
 

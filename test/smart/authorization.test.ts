@@ -55,11 +55,11 @@ describe('the authorization of apps', () => {
   it('lets an app read who the user is, in addition to the patient of somebody else', async () => {
     const nurse = await createPatient()
     await addParticipant(planId, nurse, 'read')
-    const all = ['launch/patient', 'patient/Patient.rs', 'openid', 'fhirUser']
+    const allScopes = ['launch/patient', 'patient/Patient.rs', 'openid', 'fhirUser']
     const { tokens, call: callAs } = await authorizeApp(
       nurse,
-      await createSmartApp(all),
-      all.join(' '),
+      await createSmartApp(allScopes),
+      allScopes.join(' '),
       patient.ehrId,
     )
     const claims = JSON.parse(Buffer.from(tokens.id_token?.split('.')[1] ?? '', 'base64url').toString())

@@ -130,9 +130,11 @@ describe('apps at several instances', function suite() {
     instance.child.kill('SIGKILL')
     await instance.ended
 
-    const late = await tokensOf(await redeemAt(service.url, await decideAt(service.url, request), requested))
+    const laterTokens = await tokensOf(
+      await redeemAt(service.url, await decideAt(service.url, request), requested),
+    )
     const middle = await tokensOf(await redeemAt(service.url, code, coded))
-    for (const { access_token, refresh_token } of [late, middle, tokens]) {
+    for (const { access_token, refresh_token } of [laterTokens, middle, tokens]) {
       assert.equal(await readAt(service.url, access_token), 200)
       await tokensOf(await refreshAt(service.url, refresh_token))
     }

@@ -121,18 +121,18 @@ describe('an app', () => {
   describe('with scopes for a patient', () => {
     let app: AppGrant
     /** Resources of the other patient, which the person could read without the app. */
-    const others = new Map<string, Json>()
+    const otherResources = new Map<string, Json>()
     before(async () => {
       app = await authorize(['launch/patient', 'patient/*.cruds'])
       for (const one of resourceTypes.filter(isOfPatient)) {
         // A client cannot create a resource that says that FHIR has no element for its value.
-        const found = (await findOf(patient, one, other.ehrId)).find((its) => !its.dataAbsentReason)
-        if (found) others.set(one.type, found)
+        const resource = (await findOf(patient, one, other.ehrId)).find((its) => !its.dataAbsentReason)
+        if (resource) otherResources.set(one.type, resource)
       }
     })
 
     it('is tried with resources of the other patient', () => {
-      assert.ok(others.size >= 14, [...others.keys()].join())
+      assert.ok(otherResources.size >= 14, [...otherResources.keys()].join())
     })
 
     for (const one of resourceTypes.filter(isOfPatient)) {
@@ -150,7 +150,7 @@ describe('an app', () => {
 
       for (const interaction of one.interactions)
         it(`is refused ${interaction} of another one: ${one.type}`, async function () {
-          const resource = others.get(one.type)
+          const resource = otherResources.get(one.type)
           if (!resource) return this.skip()
           const attempt = TRIES[interaction](resource)
           const before = await findOf(patient, one, other.ehrId)
@@ -250,14 +250,14 @@ describe('an app', () => {
 
   it('includes what it may search: all of a wildcard, and nothing else that it names', async () => {
     const app = await authorize(['launch/patient', 'patient/Task.rs', 'patient/Goal.rs'])
-    const found = async (query: string) => {
+    const findTypes = async (query: string) => {
       const bundle = assertStatus(await fhir(app, 'GET', query))
       return [...new Set(resourcesIn(bundle).map(({ resourceType }) => resourceType))].sort()
     }
     const tasks = `Task?patient=${patient.ehrId}`
     for (const include of ['*', 'Task:*', 'Task:focus'])
-      assert.deepEqual(await found(`${tasks}&_include=${include}`), ['Goal', 'Task'], include)
-    assert.deepEqual(await found(`Goal?patient=${patient.ehrId}&_revinclude=*`), ['Goal', 'Task'])
+      assert.deepEqual(await findTypes(`${tasks}&_include=${include}`), ['Goal', 'Task'], include)
+    assert.deepEqual(await findTypes(`Goal?patient=${patient.ehrId}&_revinclude=*`), ['Goal', 'Task'])
     for (const include of ['Task:patient', 'Task:based-on', 'Task:based-on:CarePlan'])
       assertStatus(await fhir(app, 'GET', `${tasks}&_include=${include}`), 403)
     const alone = await authorize(['launch/patient', 'patient/Task.rs'])
@@ -287,15 +287,15 @@ describe('an app', () => {
 
   it('reaches one category only with a scope for it', async () => {
     const app = await authorize(['launch/patient', 'patient/Observation.cruds?category=vital-signs'])
-    const all = await findOf(patient, typeOf('Observation'), patient.ehrId)
+    const allResources = await findOf(patient, typeOf('Observation'), patient.ehrId)
     const isVital = ({ category = [] }: Json) => JSON.stringify(category).includes('vital-signs')
-    const found = await findOf(app, typeOf('Observation'), patient.ehrId)
+    const visible = await findOf(app, typeOf('Observation'), patient.ehrId)
     assert.deepEqual(
-      found.map(({ id }) => id),
-      all.filter(isVital).map(({ id }) => id),
+      visible.map(({ id }) => id),
+      allResources.filter(isVital).map(({ id }) => id),
     )
-    const hidden = all.find((one) => !isVital(one))
-    assert.ok(hidden && found.length > 0)
+    const hidden = allResources.find((one) => !isVital(one))
+    assert.ok(hidden && visible.length > 0)
     for (const interaction of ['read', 'vread', 'history-instance', 'update', 'patch', 'delete'] as const) {
       const { status } = await fhir(app, ...TRIES[interaction](hidden))
       assert.equal(status, 404, interaction)
@@ -303,26 +303,26 @@ describe('an app', () => {
     assertStatus(await fhir(app, 'POST', 'Observation', withoutId(hidden)), 403)
     const exported = await startExport(app, `Patient/$export?_since=2000-01-01T00:00:00Z`)
     const files = await readFiles(app, (await waitForExport(app, exported)).body)
-    assert.deepEqual(idsOf(files.get('Observation')), idsOf(found))
-    assertStatus(await fhir(app, 'GET', `Observation/${found[0]?.id}`))
+    assert.deepEqual(idsOf(files.get('Observation')), idsOf(visible))
+    assertStatus(await fhir(app, 'GET', `Observation/${visible[0]?.id}`))
     const wide = await authorizeApp(patient, app.app, 'launch/patient patient/Observation.rs', patient.ehrId)
     assert.match(wide.tokens.scope, /patient\/Observation\.rs\?category=vital-signs/)
-    assert.deepEqual(idsOf(await findOf(wide, typeOf('Observation'), patient.ehrId)), idsOf(found))
+    assert.deepEqual(idsOf(await findOf(wide, typeOf('Observation'), patient.ehrId)), idsOf(visible))
     const day = { ...inPlan(), effectiveDateTime: '2024-06-01T08:00:00Z' }
     assertStatus(await fhir(app, 'POST', 'Observation', bloodPressureOf(patient.ehrId, day)), 201)
   })
 
   it('reaches a category of a system, however the scope is encoded', async () => {
     const category = 'http://terminology.hl7.org/CodeSystem/observation-category|vital-signs'
-    const all = await findOf(patient, typeOf('Observation'), patient.ehrId)
-    const [id] = all.flatMap((one) =>
+    const allResources = await findOf(patient, typeOf('Observation'), patient.ehrId)
+    const [id] = allResources.flatMap((one) =>
       JSON.stringify(one.category ?? []).includes('vital-signs') ? one.id : [],
     )
     for (const text of [category, encodeURIComponent(category)]) {
       const app = await authorize(['launch/patient', `patient/Observation.rs?category=${text}`])
-      const found = await findOf(app, typeOf('Observation'), patient.ehrId)
+      const visible = await findOf(app, typeOf('Observation'), patient.ehrId)
       assert.ok(
-        found.some((one) => one.id === id),
+        visible.some((one) => one.id === id),
         text,
       )
       assertStatus(await fhir(app, 'GET', `Observation/${id}`))
@@ -330,8 +330,8 @@ describe('an app', () => {
   })
 
   const typeOf = (name: string): ResourceType => {
-    const found = resourceTypes.find(({ type }) => type === name)
-    assert.ok(found)
-    return found
+    const resourceType = resourceTypes.find(({ type }) => type === name)
+    assert.ok(resourceType)
+    return resourceType
   }
 })

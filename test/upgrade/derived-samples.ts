@@ -44,14 +44,14 @@ function valuesOf(kind: ClassKind): Values[] {
 }
 
 function keepSamples(): void {
-  const all = derivingKinds().map((kind): [string, Samples] => [
+  const samplesOfKinds = derivingKinds().map((kind): [string, Samples] => [
     kind.name,
     {
       version: versionOf(kind),
       samples: valuesOf(kind).map((values) => ({ values, derived: derivedFrom(kind, values) })),
     },
   ])
-  writeFileSync(FILE, `${JSON.stringify(Object.fromEntries(all), null, 1)}\n`)
+  writeFileSync(FILE, `${JSON.stringify(Object.fromEntries(samplesOfKinds), null, 1)}\n`)
 }
 
 if (fileURLToPath(import.meta.url) === argv[1]) keepSamples()

@@ -18,7 +18,7 @@ describe('class family: mails', () => {
   it('sends another mail on request, and reveals to nobody who has an account', async () => {
     const email = createAddress()
     await signUp(email).expect(201)
-    const first = await waitForMail(email)
+    const firstMail = await waitForMail(email)
     const known = await request().post('/1/verificationEmailRequest').set(apiKeys()).send({ email })
     const unknown = await request()
       .post('/1/verificationEmailRequest')
@@ -26,7 +26,7 @@ describe('class family: mails', () => {
       .send({ email: createAddress() })
     assert.equal(known.status, 200)
     assert.deepEqual([unknown.status, unknown.body], [known.status, known.body])
-    await waitForMatchingMail(email, ({ link }) => link !== first.link)
+    await waitForMatchingMail(email, ({ link }) => link !== firstMail.link)
   })
 
   it('resets a password with the mailed link and its page, and ends every session', async () => {

@@ -164,13 +164,13 @@ describe('class family: keys and sessions', () => {
   it('expires within 5 s, and every session has an expiry', async () => {
     const session = await service.db.collection('_Session').findOne({ _session_token: user.sessionToken })
     assert.ok(session?.expiresAt instanceof Date)
-    const late = await createPerson()
-    const me = () => request().get('/1/users/me').set(late.headers)
+    const laterPerson = await createPerson()
+    const me = () => request().get('/1/users/me').set(laterPerson.headers)
     await withFrozenClock(async (pass) => {
       await me().expect(200)
       await service.db
         .collection('_Session')
-        .updateOne({ _session_token: late.sessionToken }, { $set: { expiresAt: new Date(0) } })
+        .updateOne({ _session_token: laterPerson.sessionToken }, { $set: { expiresAt: new Date(0) } })
       pass(5_001)
       const { status, body } = await me()
       assert.deepEqual([status, body.code], [401, 209])

@@ -27,11 +27,11 @@ describe('Custom', () => {
     const { body } = await create(payload).expect(201)
     assert.deepEqual(body.payload, payload)
     const { list } = createClassClient(owner)
-    const found = async (where: object) =>
+    const countFound = async (where: object) =>
       (await list('Custom', { modelClassName: 'SleepDiary', ...where }).expect(200)).body.results.length
-    assert.equal(await found({ 'payload.hours': 7.5 }), 1)
-    assert.equal(await found({ 'payload.hours': { $gte: 8 } }), 0)
-    assert.equal(await found({ 'payload.mood.morning': 'good' }), 1)
+    assert.equal(await countFound({ 'payload.hours': 7.5 }), 1)
+    assert.equal(await countFound({ 'payload.hours': { $gte: 8 } }), 0)
+    assert.equal(await countFound({ 'payload.mood.morning': 'good' }), 1)
   })
 
   it('includes several objects of one property, though their reads end at the same time', async () => {

@@ -108,8 +108,11 @@ describe('Event', () => {
     assert.ok(!page.body.items.some(({ id }: { id: string }) => id === objectId))
     const event = { type: 'x', title: 'Made there', start: start.iso, carePlanId: context.carePlanId }
     const other = (await call('POST', path, event, bearer)).body
-    const found = (await createClassClient(owner).get('Event', other.id).expect(200)).body
-    assert.deepEqual([found.title, found.start, found.last, found.version], ['Made there', start, start, 1])
+    const otherEvent = (await createClassClient(owner).get('Event', other.id).expect(200)).body
+    assert.deepEqual(
+      [otherEvent.title, otherEvent.start, otherEvent.last, otherEvent.version],
+      ['Made there', start, start, 1],
+    )
   })
 
   it('is deleted with its care plan', async () => {

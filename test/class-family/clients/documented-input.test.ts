@@ -179,8 +179,8 @@ describe('the input that the OpenAPI document describes for the class family', (
       const { contentSchema } = schemaOf('where') as { contentSchema: { patternProperties: object } }
       const [condition = ''] = Object.keys(contentSchema.patternProperties)
       for (const field of fields) assert.match(field, new RegExp(condition))
-      const all = fields.join(',')
-      assert.ok(matches('order', `-${fields.slice(0, 32)}`) && matches('keys', `${all},ACL`), name)
+      const allFields = fields.join(',')
+      assert.ok(matches('order', `-${fields.slice(0, 32)}`) && matches('keys', `${allFields},ACL`), name)
       for (const unknown of ['nmae', 'ACL', '_rperm', 'objectId.part', '$where']) {
         const where = JSON.stringify({ [unknown]: 'x' })
         assert.ok(!matches('order', unknown) && !new RegExp(condition).test(unknown), unknown)
@@ -191,7 +191,7 @@ describe('the input that the OpenAPI document describes for the class family', (
       const properties = classKinds[name].stored.properties as Record<string, { type?: string }>
       const sorted = fields.filter((field) => properties[field]?.type !== 'array').slice(0, 32)
       await byClass(patient)
-        .list(name, where, { order: `-${sorted}`, keys: `${all},ACL` })
+        .list(name, where, { order: `-${sorted}`, keys: `${allFields},ACL` })
         .expect(200)
     }
   })

@@ -114,7 +114,7 @@ describe('live queries', () => {
     const anonymous = await createPlan(patient, { anonymous: true })
     const helper = await createPerson()
     await addParticipant(anonymous, helper, 'read')
-    const all = await subscribed(helper, 'Ehr')
+    const ehrQuery = await subscribed(helper, 'Ehr')
     const asking = await subscribed(helper, 'Ehr', (query) => query.equalTo('subjectId', patient.mvUid))
     const ehrs = service.db.collection<{ _id: string; version: number }>('Ehr')
     const ehr = await ehrs.findOneAndUpdate(
@@ -133,7 +133,7 @@ describe('live queries', () => {
       before: ehr,
       logicalTime: await LogicalClock.of(service.db).next(),
     })
-    const [, object] = await all.next()
+    const [, object] = await ehrQuery.next()
     assert.deepEqual([object.id, object.get('subjectId')], [patient.ehrId, undefined])
     assert.deepEqual(asking.received, [])
   })

@@ -62,9 +62,9 @@ describe('the class family by the JavaScript SDK', () => {
     custom.set('payload.mood', 'better')
     await custom.save(null, session)
     assert.equal(custom.dirty(), false)
-    const found = await new Parse.Query('Custom').equalTo('payload.mood', 'better').find(session)
+    const diaries = await new Parse.Query('Custom').equalTo('payload.mood', 'better').find(session)
     assert.deepEqual(
-      found.map(({ id }) => id),
+      diaries.map(({ id }) => id),
       [custom.id],
     )
   })

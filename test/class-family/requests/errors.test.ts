@@ -432,12 +432,12 @@ describe('class family: errors', () => {
       commitTransaction
         ? Promise.resolve(pass()).then(() => Promise.reject(new MongoNetworkError('lost')))
         : undefined
-    let first: Awaited<ReturnType<typeof create>> | undefined
+    let creation: Awaited<ReturnType<typeof create>> | undefined
     await withAnsweredCommands(loseReply, async () => {
-      first = await create()
+      creation = await create()
     })
-    assert.equal(first?.status, 503)
-    assert.match(first?.body.error, /may have been carried out/)
+    assert.equal(creation?.status, 503)
+    assert.match(creation?.body.error, /may have been carried out/)
     assert.equal((await create()).status, 503)
     assert.equal(await service.db.collection('CarePlan').countDocuments({ name: 'commit in doubt' }), 1)
   })

@@ -213,7 +213,7 @@ const matrix = <Name extends string>(
         Object.values(access).map((action) => expected(name, action)),
       )
       const asking = isFirstOfItsKind(row) ? callers : few
-      const all = `/1/classes/${className}`
+      const classPath = `/1/classes/${className}`
       const isRefused = (name: Name) =>
         Object.values(access).every((action) => expected(name, action) !== 'done')
       /** One EHR for all callers, until it has been deleted. */
@@ -229,7 +229,7 @@ const matrix = <Name extends string>(
           const askers = way === 'alone' ? asking : few
           const refusedNames = askers.filter(isRefused)
           const ids = className === 'CarePlan' ? await plan() : shared
-          const objectPath = `${all}/${await objectFor(row, ids, false)}`
+          const objectPath = `${classPath}/${await objectFor(row, ids, false)}`
           const { version } = await seenByOwner(objectPath)
           await Promise.all(refusedNames.map((name) => attempt(name, send, objectPath, ids)))
           await Promise.all(refusedNames.map((name) => remove(name, send, objectPath)))
@@ -243,7 +243,7 @@ const matrix = <Name extends string>(
         // An EHR has no property to change, so its subject is sent back, which makes no version.
         const { subjectId } = await seenByOwner(path)
         const answers = await send(headersOf(name), [
-          { method: 'POST', path: all, body: bodyOf(row, 'create', ids) },
+          { method: 'POST', path: classPath, body: bodyOf(row, 'create', ids) },
           { method: 'GET', path },
           {
             method: 'PUT',
@@ -281,13 +281,13 @@ const matrix = <Name extends string>(
 
       async function attemptAlone(name: Name, send: Way): Promise<void> {
         const ids = className === 'CarePlan' ? await plan() : shared
-        const path = `${all}/${await objectFor(row, ids, false)}`
+        const path = `${classPath}/${await objectFor(row, ids, false)}`
         const { version } = await seenByOwner(path)
         const [, , update] = await attempt(name, send, path, ids)
         const next = update === 'done' && className !== 'Ehr' ? version + 1 : version
         assert.equal((await seenByOwner(path)).version, next, `${name}: what was refused changed nothing`)
         const isDeletable = expected(name, access.delete) === 'done'
-        const last = className === 'Ehr' ? `${all}/${await objectFor(row, ids, isDeletable)}` : path
+        const last = className === 'Ehr' ? `${classPath}/${await objectFor(row, ids, isDeletable)}` : path
         await remove(name, send, last)
         assert.equal(await refusalIn(last), isDeletable ? 101 : undefined, name)
         if (className === 'CarePlan' && isDeletable) deletable = undefined
@@ -301,7 +301,7 @@ const matrix = <Name extends string>(
           const list = async (query: object) => {
             const requestId = randomUUID()
             const { body } = await request()
-              .get(all)
+              .get(classPath)
               .set({ ...headersOf(name), 'x-request-id': requestId })
               .query({ where, ...query })
             // The list is empty, so only the audit tells that something was withheld.

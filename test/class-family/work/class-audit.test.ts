@@ -32,8 +32,8 @@ describe('the audit of the class family for responses without objects of the cla
     const entries = service.db.collection('audit.entries')
     const since = await entries.countDocuments({ ehrId })
     await work()
-    const found = await entries.find({ ehrId }).sort({ at: 1, _id: 1 }).toArray()
-    return found
+    const audited = await entries.find({ ehrId }).sort({ at: 1, _id: 1 }).toArray()
+    return audited
       .slice(since)
       .map(({ action, type, outcome = 'done', ids, asked = '' }) =>
         `${action} ${type} ${outcome} ${ids} ${asked}`.trim(),

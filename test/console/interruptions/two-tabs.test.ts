@@ -107,28 +107,28 @@ describe('two tabs', () => {
     const goalId = await createGoal(patient, planId)
     const addTask = (name: string) => createTask(patient, planId, goalId, { name })
     await addTask('Walk')
-    const first = await opened.open()
+    const firstTab = await opened.open()
     const streams: string[] = []
-    first.context().on('request', (request) => {
+    firstTab.context().on('request', (request) => {
       const [, followed] = /\/(\w+)\/\w+\/changes\?/.exec(request.url()) ?? []
       if (followed) streams.push(followed)
     })
-    await logInOn(first, patient)
-    const others: Page[] = []
-    for (let i = 0; i < MAX_CONNECTIONS; i++) others.push(await opened.open({}, first.context()))
-    const pages = [first, ...others]
+    await logInOn(firstTab, patient)
+    const otherTabs: Page[] = []
+    for (let i = 0; i < MAX_CONNECTIONS; i++) otherTabs.push(await opened.open({}, firstTab.context()))
+    const pages = [firstTab, ...otherTabs]
     for (const page of pages) await button(page, 'Done Walk').waitFor()
     await addTask('Swim')
     for (const page of pages) await button(page, 'Done Swim').waitFor()
     assert.deepEqual(streams.sort(), ['account', 'ehr'])
 
-    await show(first, 'hidden')
+    await show(firstTab, 'hidden')
     await waitUntil(() => streams.length === 4)
     await addTask('Run')
-    for (const page of others) await button(page, 'Done Run').waitFor()
-    assert.equal(await button(first, 'Done Run').count(), 0)
-    await show(first, 'visible')
-    await button(first, 'Done Run').waitFor()
+    for (const page of otherTabs) await button(page, 'Done Run').waitFor()
+    assert.equal(await button(firstTab, 'Done Run').count(), 0)
+    await show(firstTab, 'visible')
+    await button(firstTab, 'Done Run').waitFor()
     await addTask('Rest')
     for (const page of pages) await button(page, 'Done Rest').waitFor()
     assert.deepEqual(streams.sort(), ['account', 'account', 'ehr', 'ehr'])

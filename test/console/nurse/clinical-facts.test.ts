@@ -112,20 +112,20 @@ describe('the facts about a patient in the console', () => {
     const weight = page.getByRole('region', { name: 'Weight', exact: true })
     assert.equal(await weight.getByLabel('Weight: lowest (lb)').inputValue(), '150.123456')
     await weight.getByLabel('Weight: highest (lb)').fill('201')
-    const others = { bodyweight: pounds, bloodpressure: 'esc2024' }
-    assertStatus(await patient.call('PUT', path, others))
+    const otherThresholds = { bodyweight: pounds, bloodpressure: 'esc2024' }
+    assertStatus(await patient.call('PUT', path, otherThresholds))
     const pressure = page.getByRole('region', { name: 'Blood pressure', exact: true })
     await pressure.locator('option[value=esc2024]:checked').waitFor({ state: 'attached' })
     assert.equal(await page.getByText('Somebody else changed this').count(), 0)
     await weight.getByRole('button', { name: 'Save' }).click()
     const stored = async () => assertStatus(await patient.call('GET', path))
     await waitUntil(async () => (await stored()).bodyweight.weightHigh === 201)
-    assert.deepEqual(await stored(), { ...others, bodyweight: { ...pounds, weightHigh: 201 } })
+    assert.deepEqual(await stored(), { ...otherThresholds, bodyweight: { ...pounds, weightHigh: 201 } })
 
     // Limits in another unit are taken over as a whole.
     await weight.getByLabel('Weight: highest (lb)').fill('202')
     const kilograms = { unit: 'kg', weightLow: 68, weightHigh: 91 }
-    assertStatus(await patient.call('PUT', path, { ...others, bodyweight: kilograms }))
+    assertStatus(await patient.call('PUT', path, { ...otherThresholds, bodyweight: kilograms }))
     await weight.getByLabel('Theirs: kg').check()
     await weight.getByRole('button', { name: 'Use this in my form' }).click()
     assert.equal(await weight.getByLabel('Weight: highest (kg)').inputValue(), '91')

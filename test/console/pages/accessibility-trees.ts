@@ -67,12 +67,12 @@ export async function assertTree(visitor: string, name: string, page: Page): Pro
     writeFileSync(path, updated.join(''))
     return
   }
-  let found = await readTree(page)
+  let tree = await readTree(page)
   for (
     const end = Date.now() + COMPLETE_MS;
-    found !== trees.get(name) && Date.now() < end;
-    found = await readTree(page)
+    tree !== trees.get(name) && Date.now() < end;
+    tree = await readTree(page)
   )
     await sleep(50)
-  assert.equal(found, trees.get(name), `${path}; UPDATE_TREES=1 writes it`)
+  assert.equal(tree, trees.get(name), `${path}; UPDATE_TREES=1 writes it`)
 }

@@ -83,8 +83,8 @@ async function assertAccessible(page: Page, visitor: string, name: string): Prom
 async function assertFits(page: Page): Promise<void> {
   for (const width of WIDTHS) {
     await page.setViewportSize({ ...USUAL_SIZE, width })
-    const found = Number(await page.evaluate('document.documentElement.scrollWidth'))
-    assert.ok(found <= width, `it is ${found} px wide on ${width} px`)
+    const pageWidth = Number(await page.evaluate('document.documentElement.scrollWidth'))
+    assert.ok(pageWidth <= width, `it is ${pageWidth} px wide on ${width} px`)
     assert.deepEqual(await findLayoutFaults(page), {}, `on ${width} px`)
   }
   await page.setViewportSize(USUAL_SIZE)

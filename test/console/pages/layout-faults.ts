@@ -63,10 +63,10 @@ const FINDERS = {
 
 /** The faults in the layout of a page at its present width, by their kinds. */
 export async function findLayoutFaults(page: Page): Promise<Record<string, string[]>> {
-  const found: Record<string, string[]> = {}
+  const faults: Record<string, string[]> = {}
   for (const [kind, finder] of Object.entries(FINDERS)) {
     const texts: string[] = await page.evaluate(`(${finder})()`)
-    if (texts.length > 0) found[kind] = texts
+    if (texts.length > 0) faults[kind] = texts
   }
-  return found
+  return faults
 }

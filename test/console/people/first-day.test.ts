@@ -143,17 +143,20 @@ describe('the first day of a patient', () => {
     await logInOn(page, patient)
     await page.getByText('There is nothing to do today.').waitFor()
     const dateIn = (days: number) => new Date(Date.now() + days * DAY_MS).toISOString().slice(0, 10)
-    const late = Array.from({ length: 11 }, (_, i) => ({ name: `Late ${i}`, dueDate: dateIn(-2 - i) }))
+    const overdueTasks = Array.from({ length: 11 }, (_, i) => ({
+      name: `Late ${i}`,
+      dueDate: dateIn(-2 - i),
+    }))
     const later = ['Later', 'Much later'].map((name, i) => ({ name, dueDate: dateIn(2 + i) }))
     const due = { name: 'Due today', dueDate: dateIn(0) }
-    for (const task of [...late, due, { name: 'On any day' }, ...later])
+    for (const task of [...overdueTasks, due, { name: 'On any day' }, ...later])
       await createTask(patient, planId, goalId, task)
     await page.getByText('On any day').first().waitFor()
     const names = await page
       .getByRole('region', { name: 'To do today' })
       .locator('li strong')
       .allTextContents()
-    assert.deepEqual(names, [...late.map(({ name }) => name).toReversed(), 'Due today', 'On any day'])
+    assert.deepEqual(names, [...overdueTasks.map(({ name }) => name).toReversed(), 'Due today', 'On any day'])
     await page.getByRole('link', { name: '2 tasks for later are in the plan' }).click()
     await page.getByText('Much later').first().waitFor()
     assertNoFaults(page)

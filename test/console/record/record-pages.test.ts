@@ -95,7 +95,8 @@ describe('the pages of a record', () => {
     await createTask(reader, carePlanId, await createGoal(reader, carePlanId), { name: 'Wandelen' })
     const timestamp = '2026-03-01T08:30:00Z'
     const pressure = { systolic: 126, systolicUnit: 'mm[Hg]', diastolic: 80, diastolicUnit: 'mm[Hg]' }
-    const answersFrom = (first: number) => Array.from({ length: 14 }, (_, i) => (i < first ? null : 1))
+    const answersFrom = (unanswered: number) =>
+      Array.from({ length: 14 }, (_, i) => (i < unanswered ? null : 1))
     for (const [kind, body] of [
       ['bloodpressure', pressure],
       ['hads', { answers: answersFrom(0) }],

@@ -19,12 +19,12 @@ describe('the frame of the path family: repeated and too many requests', () => {
     const claims = () => client.sample.db.collection<{ _id: string; leaseUntil: Date }>('idempotency_keys')
 
     it('is carried out once; a retry gets the first answer', async () => {
-      const first = await count('once', 'key-1')
+      const firstAnswer = await count('once', 'key-1')
       const replayed = await count('once', 'key-1')
       assert.equal(replayed.status, 200)
-      assert.equal(first.headers.get('idempotency-replayed'), null)
+      assert.equal(firstAnswer.headers.get('idempotency-replayed'), null)
       assert.equal(replayed.headers.get('idempotency-replayed'), 'true')
-      const answer = await readCount(first)
+      const answer = await readCount(firstAnswer)
       assert.equal(answer.times, 1)
       assert.deepEqual(await replayed.json(), answer)
     })
@@ -51,9 +51,9 @@ describe('the frame of the path family: repeated and too many requests', () => {
         {},
         { $set: { leaseUntil: new Date(Date.now() + 9_000) }, $unset: { answer: '' } },
       )
-      const late = await count('at work', 'key-10')
-      assert.ok(Number(late.headers.get('retry-after')) > 5)
-      await refused(late, 409, 'idempotency-key-in-use')
+      const laterAnswer = await count('at work', 'key-10')
+      assert.ok(Number(laterAnswer.headers.get('retry-after')) > 5)
+      await refused(laterAnswer, 409, 'idempotency-key-in-use')
     })
     it('stays claimed longer than a database keeps the transaction of a dead process', async () => {
       const parameter = 'transactionLifetimeLimitSeconds'
@@ -68,13 +68,13 @@ describe('the frame of the path family: repeated and too many requests', () => {
     })
     it('is carried out once across instances', async () => {
       const peer = await client.sample.startPeer()
-      const first = await readCount(await count('two instances', 'key-9'))
+      const firstCount = await readCount(await count('two instances', 'key-9'))
       const replayed = await fetch(`${peer.url}/sample/anna/count`, {
         method: 'POST',
         headers: { ...ANNA_HEADERS, ...JSON_HEADERS, 'idempotency-key': 'key-9' },
         body: '{"how":"two instances"}',
       })
-      assert.deepEqual(await replayed.json(), first)
+      assert.deepEqual(await replayed.json(), firstCount)
       await peer.close()
     })
     it('replays refusals, and retries failures', async () => {
@@ -88,14 +88,14 @@ describe('the frame of the path family: repeated and too many requests', () => {
       assert.equal((await readCount(await count('is late once', 'key-11'))).times, 2)
     })
     it('is taken over with the same ids after a crash', async () => {
-      const first = await readCount(await count('crash', 'key-7'))
+      const firstCount = await readCount(await count('crash', 'key-7'))
       // The state after a crash between the work and its record.
       await claims().updateMany({}, { $set: { leaseUntil: new Date(0) }, $unset: { answer: '' } })
       const answers = await Promise.all([1, 2, 3].map(() => count('crash', 'key-7')))
       const successes = answers.filter(({ status }) => status === 200)
       assert.ok(successes.length > 0)
       for (const answer of successes)
-        assert.deepEqual(await readCount(answer), { times: 2, id: first.id, isRetry: true })
+        assert.deepEqual(await readCount(answer), { times: 2, id: firstCount.id, isRetry: true })
     })
     it('stores neither key nor answer in readable form', async () => {
       await count('secretive', 'key-secret-8')
@@ -111,9 +111,9 @@ describe('the frame of the path family: repeated and too many requests', () => {
   describe('limits', () => {
     const guess = (email: string) => call('POST', '/sample/guess', JSON_HEADERS, JSON.stringify({ email }))
     it('apply to an account and an address, with Retry-After', async () => {
-      const first = await guess('anna@example.org')
-      assert.equal(first.status, 204)
-      assert.match(first.headers.get('ratelimit') ?? '', /^"guardedAccount";r=2;t=\d+$/)
+      const firstGuess = await guess('anna@example.org')
+      assert.equal(firstGuess.status, 204)
+      assert.match(firstGuess.headers.get('ratelimit') ?? '', /^"guardedAccount";r=2;t=\d+$/)
       await guess('anna@example.org')
       await guess(' ANNA@example.org')
       const fourth = await guess('anna@example.org')

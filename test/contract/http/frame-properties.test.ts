@@ -45,8 +45,8 @@ describe('paths', () => {
     const segment = fc.string({ unit: 'binary', minLength: 1 }).filter((text) => !text.includes('\0'))
     fc.assert(
       fc.property(segment, segment, (x, y) => {
-        const found = find(`/a/${encodeURIComponent(x)}/b/${encodeURIComponent(y)}`)
-        assert.deepEqual(found?.values, [x, y])
+        const match = find(`/a/${encodeURIComponent(x)}/b/${encodeURIComponent(y)}`)
+        assert.deepEqual(match?.values, [x, y])
       }),
     )
   })

@@ -58,7 +58,7 @@ export function findUnexplained(
     faults.push(`op ${number} (${JSON.stringify(operation)}, ${status}, version ${version}): ${why}`)
   const byVersion = new Map(versions.map((one) => [one.version, one]))
   const last = versions.at(-1)?.version ?? 0
-  const first = byVersion.get(1)?.fields as Fields
+  const firstFields = byVersion.get(1)?.fields as Fields
   for (const [i, { version }] of versions.entries())
     if (version !== i + 1) faults.push(`version ${i + 1} is missing or there twice`)
 
@@ -86,7 +86,7 @@ export function findUnexplained(
       if (!before?.fields && operation.action !== 'restore') fault(one, 'changed a deleted record')
       else if (expected !== undefined && expected !== version - 1)
         fault(one, 'overwrote another version than expected')
-      const next = nextFields(operation, before?.fields ?? first, first, one.number, one.text)
+      const next = nextFields(operation, before?.fields ?? firstFields, firstFields, one.number, one.text)
       if (recordVersion && !isDeepStrictEqual(recordVersion.fields, next))
         fault(one, 'was not applied to the version before')
     } else if (status === 404) {
@@ -112,7 +112,7 @@ function findUnaskedVersions(
   makers: ReadonlyMap<number, SentOperation[]>,
 ): string[] {
   const byVersion = new Map(versions.map((one) => [one.version, one.fields]))
-  const first = byVersion.get(1) as Fields
+  const firstFields = byVersion.get(1) as Fields
   const lost = new Set(operations.filter(({ status }) => status === 0))
   return versions.flatMap(({ version, fields }) => {
     if (version === 1 || makers.has(version) || !fields) return []
@@ -122,7 +122,7 @@ function findUnaskedVersions(
         (before !== undefined || operation.action === 'restore') &&
         (expected === undefined || expected === version - 1) &&
         !['read', 'remove'].includes(operation.action) &&
-        isDeepStrictEqual(fields, nextFields(operation, before ?? first, first, number, text)),
+        isDeepStrictEqual(fields, nextFields(operation, before ?? firstFields, firstFields, number, text)),
     )
     if (maker) lost.delete(maker)
     return maker ? [] : [`nobody asked for version ${version}: ${JSON.stringify(fields)}`]

@@ -167,16 +167,16 @@ export function requestOf(
   return requests[action]()
 }
 
-/** The plain sequential model: the fields after an operation. @param first the fields of version 1 */
+/** The plain sequential model: the fields after an operation. @param firstFields the fields of version 1 */
 export function nextFields(
   { action, record }: Operation,
   now: Fields,
-  first: Fields,
+  firstFields: Fields,
   number: number,
   text: string,
 ): Fields {
   const isPressure = CLASS_OF[record] === 'BloodPressure'
-  if (action === 'restore') return first
+  if (action === 'restore') return firstFields
   if (action === 'increment') return { ...now, text, systolic: (now.systolic ?? 0) + 1 }
   if (action === 'replace')
     return {

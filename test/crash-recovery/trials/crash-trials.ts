@@ -98,9 +98,10 @@ export class CrashTrials {
       await trials.#traceWrite(victim, write)
       courses.push(await trials.#traceWrite(victim, write))
     }
-    const all = courses.flatMap((course) => course.moments.map((_, i) => ({ course, moment: i + 1 })))
+    const allTrials = courses.flatMap((course) => course.moments.map((_, i) => ({ course, moment: i + 1 })))
     // Each round needs new services. Trials that would need another round are left to the full run.
-    const selectedTrials = every === 1 ? all : selectStoppable(all.filter((_, i) => i % every === 0))
+    const selectedTrials =
+      every === 1 ? allTrials : selectStoppable(allTrials.filter((_, i) => i % every === 0))
     let waiting = selectedTrials
     let running = [victim]
     for (let cut: TrialAttempt[] = []; waiting.length > 0 || cut.length > 0; running = []) {
@@ -195,11 +196,14 @@ export class CrashTrials {
   async #waitUntilSettled(victim: CrashService, attempts: TrialAttempt[]): Promise<TrialAttempt[]> {
     for (let before = '', since = Date.now(); ; await sleep(100)) {
       const progress = await runInParallel(attempts, ({ place }) => victim.progress(place.name))
-      const found = attempts.map((attempt, i) => updateAttempt(attempt, progress[i] as RequestProgress))
+      const attemptStates = attempts.map((attempt, i) =>
+        updateAttempt(attempt, progress[i] as RequestProgress),
+      )
       const now = JSON.stringify(progress)
       if (now !== before) [before, since] = [now, Date.now()]
-      if (found.some(({ reached }) => reached) || found.every(({ ended }) => ended)) return found
-      if (Date.now() - since > STALL_TIMEOUT_MS) return found
+      if (attemptStates.some(({ reached }) => reached) || attemptStates.every(({ ended }) => ended))
+        return attemptStates
+      if (Date.now() - since > STALL_TIMEOUT_MS) return attemptStates
     }
   }
 
@@ -309,10 +313,10 @@ function checkVisible(
   state: DatabaseState,
   allowed: string[][],
 ): string[] {
-  const found = describeVisible(state, place.name)
-  if (!allowed.some((lines) => isDeepStrictEqual(lines, found)))
-    course.faults.push(`${when} after ${describeCrashPoint(course, moment)}: ${found.join('\n')}`)
-  return found
+  const description = describeVisible(state, place.name)
+  if (!allowed.some((lines) => isDeepStrictEqual(lines, description)))
+    course.faults.push(`${when} after ${describeCrashPoint(course, moment)}: ${description.join('\n')}`)
+  return description
 }
 
 async function runInParallel<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {

@@ -144,9 +144,9 @@ describe('what a helper does for a person', () => {
       timestamp: new Date(),
     })
     await weight.save(null, options)
-    const found = await new Parse.Query('BodyWeight').equalTo('objectId', weight.id).find(options)
+    const weights = await new Parse.Query('BodyWeight').equalTo('objectId', weight.id).find(options)
     assert.deepEqual(
-      found.map(({ id }) => id),
+      weights.map(({ id }) => id),
       [weight.id],
     )
     const path = `/ehr/${patient.ehrId}/procedure/bodyweight/${weight.id}/history`
@@ -204,9 +204,9 @@ describe('a helper', () => {
       const rule = accessRules[access as keyof typeof accessRules]
       return rule && ('pathParameter' in rule || 'helpers' in rule)
     }
-    const others = operationTable.filter((one) => one.access !== 'public' && !isOffered(one))
-    assert.ok(others.length > 60)
-    for (const { method, path, id } of others) {
+    const refusedOperations = operationTable.filter((one) => one.access !== 'public' && !isOffered(one))
+    assert.ok(refusedOperations.length > 60)
+    for (const { method, path, id } of refusedOperations) {
       const ownPath = path.replace('{mvUid}', patient.mvUid).replace(/\{\w+\}/g, 'x1')
       const { status, body } = await reading.call(method.toUpperCase(), ownPath)
       assert.equal(status, 403, `${id}: ${status} ${JSON.stringify(body)}`)

@@ -17,7 +17,7 @@ describe('everything about a patient in FHIR', () => {
   let patient: Patient
   let planId: string
   /** The ids of all resources. */
-  let all: string[]
+  let allIds: string[]
   before(async () => {
     patient = await createPatient()
     planId = await createPlan(patient)
@@ -37,7 +37,7 @@ describe('everything about a patient in FHIR', () => {
     }
     const { id } = assertStatus(await callFhir(patient, 'POST', 'Condition', condition), 201)
     // The participants of the plan have its id.
-    all = [patient.ehrId, planId, planId, goalId, taskId, ...weights, id].sort()
+    allIds = [patient.ehrId, planId, planId, goalId, taskId, ...weights, id].sort()
   })
   const path = (query = '') => `Patient/${patient.ehrId}/$everything?${query}`
 
@@ -45,9 +45,9 @@ describe('everything about a patient in FHIR', () => {
     for (const count of [1, 2, 3, 100]) {
       const ids = await readPages(patient, path(`_count=${count}`))
       assert.equal(ids[0], patient.ehrId)
-      assert.deepEqual(ids.sort(), all, `${count}`)
+      assert.deepEqual(ids.sort(), allIds, `${count}`)
     }
-    const bundle = await readFhir(patient, path(`_count=${all.length}`))
+    const bundle = await readFhir(patient, path(`_count=${allIds.length}`))
     assert.deepEqual(
       bundle.link.map(({ relation }: Json) => relation),
       ['self', 'first'],
@@ -58,7 +58,7 @@ describe('everything about a patient in FHIR', () => {
     const types = async (query: string) =>
       ((await readFhir(patient, path(query))).entry ?? []).map(({ resource }: Json) => resource.resourceType)
     assert.deepEqual(await types('_type=Goal,Patient'), ['Patient', 'Goal'])
-    assert.equal((await types('_type=')).length, all.length)
+    assert.equal((await types('_type=')).length, allIds.length)
     assert.deepEqual(await types('_type=Observation'), ['Observation', 'Observation'])
     assert.deepEqual(await types('_type=Observation&start=2026-03-02'), [])
     assert.deepEqual(await types('_type=Observation&start=2026-03-01&end=2026-03-01'), [
@@ -74,7 +74,7 @@ describe('everything about a patient in FHIR', () => {
     await addParticipant(planId, nurse, 'read')
     const since = new Date()
     const ids = await readPages(nurse, path('_count=2'))
-    assert.ok(ids.length >= all.length - 1 && ids.every((id) => all.includes(id)), String(ids))
+    assert.ok(ids.length >= allIds.length - 1 && ids.every((id) => allIds.includes(id)), String(ids))
     const audit = await readAudit(patient.ehrId, since)
     for (const line of ['read Ehr done', 'query BodyWeight done', 'query Goal done'])
       assert.ok(audit.includes(line), line)

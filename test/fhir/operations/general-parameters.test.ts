@@ -63,10 +63,10 @@ describe('every request in FHIR', () => {
     const ask = async (path: string, ...parameter: object[]): Promise<Json> =>
       callFhir(patient, 'POST', path, { resourceType: 'Parameters', parameter })
     const valueInteger = 1
-    const all = assertStatus(
+    const allObservations = assertStatus(
       await ask(`Patient/${patient.ehrId}/$everything`, { name: '_type', valueString: 'Observation' }),
     )
-    assert.deepEqual(idsIn(all), [id])
+    assert.deepEqual(idsIn(allObservations), [id])
     const page = { name: '_count', valueInteger }
     assert.equal(idsIn(assertStatus(await ask(`Patient/${patient.ehrId}/$everything`, page))).length, 1)
     assertStatus(await ask(`Patient/${patient.ehrId}/$summary`))

@@ -15,8 +15,8 @@ describe('a resource that a client writes back to FHIR', () => {
     const body = bloodPressureOf(patient.ehrId, { note })
     const { id } = assertStatus(await callFhir(patient, 'POST', 'Observation', body), 201)
     const elements = 'component,status,code,subject,effectiveDateTime,category'
-    const found = await readFhir(patient, `Observation?patient=${patient.ehrId}&_elements=${elements}`)
-    const [{ resource }] = found.entry
+    const subset = await readFhir(patient, `Observation?patient=${patient.ehrId}&_elements=${elements}`)
+    const [{ resource }] = subset.entry
     for (const headers of [{}, { prefer: 'handling=lenient' }]) {
       const answer = await callFhir(patient, 'PUT', `Observation/${id}`, resource, headers)
       assert.deepEqual([answer.status, ...issuesIn(answer)], [422, 'not-supported Observation.meta.tag'])

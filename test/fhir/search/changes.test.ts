@@ -20,14 +20,14 @@ const versionsIn = ({ entry = [] }: Json): string[] =>
   )
 
 async function readHistory(who: Person | Patient, path: string): Promise<string[]> {
-  const found: string[] = []
+  const urls: string[] = []
   for (let next: string | undefined = path; next !== undefined; ) {
     const bundle: Json = await readFhir(who, next)
     assert.equal(bundle.type, 'history')
-    found.push(...versionsIn(bundle))
+    urls.push(...versionsIn(bundle))
     next = bundle.link.find(({ relation }: Json) => relation === 'next')?.url.replace(/^.*\/fhir\/R4\//, '')
   }
-  return found
+  return urls
 }
 
 describe('the history of a type, and of all types, in FHIR', () => {
@@ -141,8 +141,8 @@ describe('the history of a type, and of all types, in FHIR', () => {
     await sleep(2)
     const since = new Date().toISOString()
     const goal = assertStatus(await patient.call('POST', `careplan/${planId}/goal`, { name: 'Walk' }), 201).id
-    const all = await readHistory(patient, '_history?_count=3')
-    assert.deepEqual(all, [`POST Goal/${goal} 1`, ...expected, `POST CarePlan/${planId} 1`])
+    const history = await readHistory(patient, '_history?_count=3')
+    assert.deepEqual(history, [`POST Goal/${goal} 1`, ...expected, `POST CarePlan/${planId} 1`])
     assert.deepEqual(await readHistory(patient, `_history?_since=${since}`), [`POST Goal/${goal} 1`])
   })
 

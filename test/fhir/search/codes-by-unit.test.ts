@@ -47,32 +47,32 @@ describe('a blood glucose in FHIR', () => {
   })
 
   it('is found by that code, and by the code of SNOMED CT in any unit', async () => {
-    const all = [ids['mmol/L'], ids['mg/dL']].sort()
-    for (const [query, found] of [
+    const allIds = [ids['mmol/L'], ids['mg/dL']].sort()
+    for (const [query, expectedIds] of [
       ['code=15074-8', [ids['mmol/L']]],
       [`code=${LOINC}|2339-0`, [ids['mg/dL']]],
       ['combo-code=2339-0', [ids['mg/dL']]],
       ['code:not=2339-0', [ids['mmol/L']]],
       ['code:not=15074-8', [ids['mg/dL']]],
-      ['code=15074-8,2339-0', all],
-      ['code=http://snomed.info/sct|33747003', all],
-      [`code=${LOINC}|`, all],
+      ['code=15074-8,2339-0', allIds],
+      ['code=http://snomed.info/sct|33747003', allIds],
+      [`code=${LOINC}|`, allIds],
       ['code=8867-4', []],
-      ['code:not=8867-4', all],
+      ['code:not=8867-4', allIds],
       ['code=http://snomed.info/sct|2339-0', []],
       ['code-value-quantity=2339-0$gt1', [ids['mg/dL']]],
       ['code-value-quantity=15074-8$gt1', [ids['mmol/L']]],
-      ['code-value-quantity=33747003$gt1', all],
+      ['code-value-quantity=33747003$gt1', allIds],
       ['code-value-quantity=2339-0$gt9', []],
     ] as const) {
       const bundle = await readFhir(
         patient,
         `Observation?patient=${patient.ehrId}&category=laboratory&${query}`,
       )
-      assert.deepEqual(idsIn(bundle).sort(), found, query)
+      assert.deepEqual(idsIn(bundle).sort(), expectedIds, query)
     }
     const last = await readFhir(patient, `Observation/$lastn?patient=${patient.ehrId}&category=laboratory`)
-    assert.deepEqual(idsIn(last).sort(), all)
+    assert.deepEqual(idsIn(last).sort(), allIds)
   })
 
   it('is found in another unit by its own value as the bound', async () => {

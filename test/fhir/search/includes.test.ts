@@ -43,8 +43,8 @@ describe('searches in FHIR that include resources', () => {
     assert.deepEqual(included, [`include CarePlan/${planId}`, `include Patient/${patient.ehrId}`])
     assert.equal(bundle.entry.at(-1).fullUrl.endsWith(`/fhir/R4/Patient/${patient.ehrId}`), true)
     assert.match(bundle.link[0].url, /_include=Observation%3Abased-on/)
-    const all = await search(`Task?patient=${patient.ehrId}&_include=*`)
-    assert.deepEqual(entriesIn(all).sort(), [
+    const everyInclude = await search(`Task?patient=${patient.ehrId}&_include=*`)
+    assert.deepEqual(entriesIn(everyInclude).sort(), [
       `include CarePlan/${planId}`,
       `include Goal/${goalId}`,
       `include Patient/${patient.ehrId}`,

@@ -173,8 +173,8 @@ describe('the search parameters of R4', () => {
       return part === undefined ? name : `${name}.${part}`
     }
     for (const [search, expected] of ROWS) {
-      const found = await readPages(patient, `${search()}&patient=${patient.ehrId}`)
-      assert.deepEqual(found.map(nameOf).sort(), expected, search())
+      const foundIds = await readPages(patient, `${search()}&patient=${patient.ehrId}`)
+      assert.deepEqual(foundIds.map(nameOf).sort(), expected, search())
     }
   })
 
@@ -229,15 +229,15 @@ describe('the search parameters of R4', () => {
     const changes = [`Goal.${targets[0]}.1`, `CarePlan.${targets[1]}.1`, `Task.${targets[2]}.1`]
     for (const count of [1, 2, 20])
       assert.deepEqual(await readPages(patient, `Provenance?${query}&_count=${count}`), changes)
-    const all = await readPages(patient, `Provenance?patient=${patient.ehrId}&_count=3`)
-    assert.equal(new Set(all).size, all.length)
-    assert.ok(changes.every((one) => all.includes(one)))
+    const allIds = await readPages(patient, `Provenance?patient=${patient.ehrId}&_count=3`)
+    assert.equal(new Set(allIds).size, allIds.length)
+    assert.ok(changes.every((one) => allIds.includes(one)))
     const findByAgent = (agent: string) =>
       readPages(patient, `Provenance?patient=${patient.ehrId}&agent=${agent}`)
-    assert.deepEqual(await findByAgent(`Practitioner/${patient.mvUid.replaceAll('_', '.')}`), all)
+    assert.deepEqual(await findByAgent(`Practitioner/${patient.mvUid.replaceAll('_', '.')}`), allIds)
     assert.deepEqual(await findByAgent(practitioner()), [])
-    const [first] = (await readFhir(patient, `Provenance?patient=${patient.ehrId}`)).entry
-    assert.equal(first.resource.agent[0].who.identifier.value, patient.mvUid)
+    const [entry] = (await readFhir(patient, `Provenance?patient=${patient.ehrId}`)).entry
+    assert.equal(entry.resource.agent[0].who.identifier.value, patient.mvUid)
     const stranger = await createPatient()
     assert.deepEqual(await readPages(stranger, `Provenance?${query}`), [])
     assert.deepEqual(await readPages(stranger, `Provenance?patient=${patient.ehrId}`), [])
@@ -251,9 +251,9 @@ describe('the search parameters of R4', () => {
     }
     assert.ok((await find(`entity=Goal/${ids.goal}&subtype=read`)) > 0)
     assert.equal(await find('entity=Goal/unknown123'), 0)
-    const all = await find('type=http://terminology.hl7.org/CodeSystem/audit-event-type|rest')
+    const events = await find('type=http://terminology.hl7.org/CodeSystem/audit-event-type|rest')
     // Each search is an access, too.
-    assert.equal(await find(`entity=Patient/${patient.ehrId}`), all + 1)
+    assert.equal(await find(`entity=Patient/${patient.ehrId}`), events + 1)
     assert.equal(await find('type=other'), 0)
     assert.ok((await find('action=http://hl7.org/fhir/audit-event-action|R')) > 0)
   })

@@ -34,7 +34,7 @@ describe('the values of a search in FHIR', () => {
       .length
 
   it('find codes with the system that the element implies, and what is not', async () => {
-    for (const [query, found] of [
+    for (const [query, expectedCount] of [
       ['Observation?status=http://hl7.org/fhir/observation-status|final', 1],
       ['Observation?status:not=final', 1],
       ['Observation?status:not=final,amended', 0],
@@ -57,7 +57,7 @@ describe('the values of a search in FHIR', () => {
       ['Observation?date=&_sort=&_include=&_count=', 2],
       ['Observation?_count=99999999999', 2],
     ] as const)
-      assert.equal(await count(query), found, query)
+      assert.equal(await count(query), expectedCount, query)
     assertStatus(await patient.call('POST', 'diagnosis', { name: 'Gout', onset: yesterday }), 201)
     assert.equal(await count(`Condition?onset-date=ap${yesterday}T12:00Z`), 1)
     const ofPersons = async (query: string) => idsIn(await readFhir(patient, `Patient?${query}`)).length

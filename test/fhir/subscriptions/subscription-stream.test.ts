@@ -47,8 +47,8 @@ describe('the events of a subscription in FHIR', function () {
   const follow = async (who: Person, id: string, more: { after?: string; url?: string } = {}) => {
     const source = await openEventSource(who, `/fhir/R4/events/${id}`, more)
     open.push(source)
-    const first = readNotification((await source.next()).data)
-    assert.equal(first.type, 'handshake')
+    const firstNotification = readNotification((await source.next()).data)
+    assert.equal(firstNotification.type, 'handshake')
     return source
   }
   /** The events of the next notifications, until there are so many. */
@@ -108,8 +108,8 @@ describe('the events of a subscription in FHIR', function () {
   it('continue when the instance is killed', async () => {
     const id = await createSubscription(patient, weights())
     const source = await follow(patient, id, { url: neighbour.url })
-    const first = await weigh()
-    assert.deepEqual(await next(source, 1), [[1, first]])
+    const firstWeight = await weigh()
+    assert.deepEqual(await next(source, 1), [[1, firstWeight]])
     neighbour.child.kill('SIGKILL')
     await neighbour.ended
     const meanwhile = await weigh()
@@ -120,11 +120,11 @@ describe('the events of a subscription in FHIR', function () {
 
   it('are found in the history if nobody has asked for so long that the log has expired', async () => {
     const id = await createSubscription(patient, weights())
-    const first = await weigh()
-    assert.deepEqual(await readFocuses(patient, id), [first])
+    const firstWeight = await weigh()
+    assert.deepEqual(await readFocuses(patient, id), [firstWeight])
     const missedFocuses = [await weigh(), await weigh()]
     await setPositionBack(id)
-    const expected = [first, ...missedFocuses].map((focus, i) => [i + 1, focus])
+    const expected = [firstWeight, ...missedFocuses].map((focus, i) => [i + 1, focus])
     assert.deepEqual((await readEvents(patient, id)).events, expected)
     assert.deepEqual((await readEvents(patient, id)).events, expected)
   })

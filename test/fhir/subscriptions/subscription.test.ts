@@ -117,9 +117,9 @@ describe('a subscription in FHIR', () => {
     const read = await readEvents(patient, id)
     assert.equal(read.topic, topic)
     assert.deepEqual(read.events, [[1, `Observation/${measured}`]])
-    const all = await createSubscription(patient, topicSubscriptionOf('CarePlan'))
+    const subscriptionId = await createSubscription(patient, topicSubscriptionOf('CarePlan'))
     const plan = await createPlan(patient)
-    assert.deepEqual(await readFocuses(patient, all), [`CarePlan/${plan}`])
+    assert.deepEqual(await readFocuses(patient, subscriptionId), [`CarePlan/${plan}`])
   })
 
   it('reports the parts of a record that match', async () => {
@@ -269,9 +269,9 @@ describe('a subscription in FHIR', () => {
   it('is refused with all of its faults', async () => {
     const refuse = async (body: object) =>
       faultsIn({ ...(await callFhir(patient, 'POST', 'Subscription', body)) })
-    const late = new Date(Date.now() + 31 * 86_400_000).toISOString()
+    const inAMonth = new Date(Date.now() + 31 * 86_400_000).toISOString()
     assert.deepEqual(
-      (await refuse({ resourceType: 'Subscription', status: 'error', criteria: '', end: late })).map(
+      (await refuse({ resourceType: 'Subscription', status: 'error', criteria: '', end: inAMonth })).map(
         ([code, place]) => `${code} ${place}`,
       ),
       [

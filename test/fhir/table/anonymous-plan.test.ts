@@ -81,15 +81,15 @@ describe('an anonymous care plan in FHIR', function () {
   })
 
   it('does not find its subject by name or by user', async () => {
-    const found = async (path: string): Promise<Json[]> =>
+    const findEntries = async (path: string): Promise<Json[]> =>
       (await callFhir(nurse, 'GET', path)).body.entry ?? []
-    assert.equal((await found(`Patient?_id=${patient.ehrId}`)).length, 1)
+    assert.equal((await findEntries(`Patient?_id=${patient.ehrId}`)).length, 1)
     for (const query of [
       'Patient?name=Zebedee',
       `Patient?identifier=${patient.mvUid}`,
       `Practitioner?_id=${patient.mvUid}`,
       `RelatedPerson?patient=${patient.ehrId}`,
     ])
-      assert.deepEqual(await found(query), [], query)
+      assert.deepEqual(await findEntries(query), [], query)
   })
 })

@@ -110,10 +110,10 @@ describe('access to resources in FHIR', function () {
   ) {
     if (verdict === 401 || verdict === 403) return assert.equal(status, verdict, about)
     assert.equal(status, 200, about)
-    const found = (body.entry ?? []).map(({ fullUrl }: Json) => fullUrl.split('/').at(-1))
-    if (verdict === 'done') assert.ok(id === '' ? found.length > 0 : found.includes(id), about)
-    else if (isStranger || id === '') assert.deepEqual(found, [], about)
-    else assert.ok(!found.includes(id), about)
+    const foundIds = (body.entry ?? []).map(({ fullUrl }: Json) => fullUrl.split('/').at(-1))
+    if (verdict === 'done') assert.ok(id === '' ? foundIds.length > 0 : foundIds.includes(id), about)
+    else if (isStranger || id === '') assert.deepEqual(foundIds, [], about)
+    else assert.ok(!foundIds.includes(id), about)
   }
 
   for (const interaction of Object.keys(CALLS) as Interaction[])

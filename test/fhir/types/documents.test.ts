@@ -52,9 +52,12 @@ describe('compositions as documents in FHIR', () => {
 
   it('are found by patient, template and date, page by page', async () => {
     const ids = [await store(143), await store(144)]
-    const all = await readFhir(patient, `DocumentReference?patient=${patient.ehrId}&_total=accurate`)
-    for (const id of ids) assert.ok(idsIn(all).includes(id))
-    assert.equal(all.total, idsIn(all).length)
+    const allReferences = await readFhir(
+      patient,
+      `DocumentReference?patient=${patient.ehrId}&_total=accurate`,
+    )
+    for (const id of ids) assert.ok(idsIn(allReferences).includes(id))
+    assert.equal(allReferences.total, idsIn(allReferences).length)
     for (const [query, isFound] of [
       [`type=${template}`, true],
       [`format=${template}`, true],
@@ -80,17 +83,17 @@ describe('compositions as documents in FHIR', () => {
     const second = await readFhir(patient, url.slice(url.indexOf('DocumentReference')))
     assert.notDeepEqual(idsIn(second), idsIn(first))
     assert.deepEqual(idsIn(await readFhir(stranger, `DocumentReference?patient=${patient.ehrId}`)), [])
-    assert.deepEqual(idsIn(await readFhir(patient, 'DocumentReference')), idsIn(all))
+    assert.deepEqual(idsIn(await readFhir(patient, 'DocumentReference')), idsIn(allReferences))
     const { entry } = await readFhir(patient, `Patient/${patient.ehrId}/$everything?_type=DocumentReference`)
-    assert.equal(entry.length, all.total)
+    assert.equal(entry.length, allReferences.total)
   })
 
   it('are gone after their deletion', async () => {
     const id = await store(145)
     assertStatus(await patient.call('DELETE', `/med/ehr/${patient.ehrId}/composition/${id}`), 204)
     for (const path of [`DocumentReference/${id}`, `Binary/${id}`]) await readFhir(patient, path, 410)
-    const found = await readFhir(patient, `DocumentReference?patient=${patient.ehrId}`)
-    assert.ok(!idsIn(found).includes(id))
+    const references = await readFhir(patient, `DocumentReference?patient=${patient.ehrId}`)
+    assert.ok(!idsIn(references).includes(id))
   })
 })
 

@@ -188,12 +188,12 @@ describe('a resource that a client sends to FHIR', () => {
       'AuditEvent?_count=1',
       'Provenance?_count=1',
     ]) {
-      const found = async (address: string): Promise<number> => {
+      const countFound = async (address: string): Promise<number> => {
         const search = `${path}&patient=${address}/Patient/${patient.ehrId}`
         return (await readFhir(patient, search)).entry?.length ?? 0
       }
-      assert.ok((await found(`${service.url}/fhir/R4`)) > 0, path)
-      assert.equal(await found('https://other.example.org/fhir'), 0, path)
+      assert.ok((await countFound(`${service.url}/fhir/R4`)) > 0, path)
+      assert.equal(await countFound('https://other.example.org/fhir'), 0, path)
     }
   })
 

@@ -16,7 +16,7 @@ describe('medications and immunisations in FHIR', () => {
   const add = async (resource: string, body: object): Promise<string> =>
     assertStatus(await patient.call('POST', resource, body), 201).id
   const get = async (path: string) => assertStatus(await patient.call('GET', `/fhir/R4/${path}`))
-  const found = async (path: string): Promise<string[]> =>
+  const findIds = async (path: string): Promise<string[]> =>
     ((await get(path)).entry ?? []).map(({ resource }: { resource: { id: string } }) => resource.id)
 
   it('show a medication as a MedicationStatement', async () => {
@@ -117,6 +117,6 @@ describe('medications and immunisations in FHIR', () => {
       [`Immunization?${patientQuery}&date=lt2026-10-12`, []],
       [`Immunization?${patientQuery}&status=not-done`, []],
     ] as const)
-      assert.deepEqual(await found(query), expected, query)
+      assert.deepEqual(await findIds(query), expected, query)
   })
 })

@@ -119,8 +119,8 @@ describe('events, messages, questionnaires and the audit in FHIR', () => {
         ],
       )
     }
-    const first = await get(`Communication/${message.id}/_history/1`)
-    assert.deepEqual([first.status, first.payload], ['completed', undefined])
+    const firstVersion = await get(`Communication/${message.id}/_history/1`)
+    assert.deepEqual([firstVersion.status, firstVersion.payload], ['completed', undefined])
     assert.deepEqual(await find(`Communication?patient=${patient.ehrId}&status=completed`), [])
     assert.equal((await patient.call('DELETE', `/fhir/R4/Communication/${message.id}`)).status, 405)
   })
@@ -168,18 +168,18 @@ describe('events, messages, questionnaires and the audit in FHIR', () => {
       hads: { answers: [2, 1, 1, 0, 2, 1, 1, 0, 1, 0, 1, 1, 0, null] },
       dsmq: { answers: [3, 2, 3, 'NR', 1, 'NR', 0, 1, 2, 1, 2, 1, 1, 0, 2, 1] },
     }
-    const all = await find('Questionnaire')
+    const questionnaires = await find('Questionnaire')
     assert.deepEqual(
-      all.map(({ id }) => id),
+      questionnaires.map(({ id }) => id),
       ['acq-5', 'acq-6', 'acq-7', 'hads', 'dsmq'],
     )
-    const further = all.slice(0, 3).map(({ version, item }) => item.slice(Number(version)))
+    const further = questionnaires.slice(0, 3).map(({ version, item }) => item.slice(Number(version)))
     assert.deepEqual(
       further.map((items) => items.map(({ linkId }: Json) => linkId)),
       [['age'], ['relieverPuffs', 'age'], ['relieverPuffs', 'fev1PercentPredicted', 'age']],
     )
     // The service stores responses without any answer.
-    assert.ok(all.every(({ item }) => item.every((one: Json) => !one.required)))
+    assert.ok(questionnaires.every(({ item }) => item.every((one: Json) => !one.required)))
     for (const [kind, body] of Object.entries(answers)) {
       const { id } = await post(`procedure/${kind}`, { ...common, ...body })
       const response = await get(`QuestionnaireResponse/${id}`)
@@ -192,9 +192,9 @@ describe('events, messages, questionnaires and the audit in FHIR', () => {
           valueInteger ?? valueCoding?.code ?? null,
       )
       assert.deepEqual(values, body.answers)
-      const found = await find(`QuestionnaireResponse?patient=${patient.ehrId}&questionnaire=${url}`)
+      const foundResponses = await find(`QuestionnaireResponse?patient=${patient.ehrId}&questionnaire=${url}`)
       assert.deepEqual(
-        found.map((one) => one.id),
+        foundResponses.map((one) => one.id),
         [id],
       )
       for (const other of [version, '5', '99']) {
@@ -216,8 +216,8 @@ describe('events, messages, questionnaires and the audit in FHIR', () => {
     assert.equal(entry.entity[0].what.reference, `Patient/${patient.ehrId}`)
     const { total } = await get(`AuditEvent?patient=${patient.ehrId}&_summary=count`)
     assert.ok(total > 10)
-    const first = await get(`AuditEvent?patient=Patient/${patient.ehrId}&_count=2`)
-    const next = first.link.find(({ relation }: Json) => relation === 'next').url
+    const firstPage = await get(`AuditEvent?patient=Patient/${patient.ehrId}&_count=2`)
+    const next = firstPage.link.find(({ relation }: Json) => relation === 'next').url
     assert.equal((await find(next.slice(next.indexOf('AuditEvent')))).length, 2)
     await get('AuditEvent', 400)
     const nurse = await createPerson()

@@ -86,7 +86,7 @@ describe('contacts and addresses of a Patient', () => {
   })
 
   it('are found by those who see them', async () => {
-    for (const [query, found, foundByFriend] of [
+    for (const [query, foundByPatient, foundByFriend] of [
       ['telecom=ann.example', true, true],
       ['email=ann@example.org', true, true],
       ['email=ann.example', false, false],
@@ -100,7 +100,7 @@ describe('contacts and addresses of a Patient', () => {
       ['address:missing=true', false, true],
     ] as const)
       for (const [reader, isFound] of [
-        [patient, found],
+        [patient, foundByPatient],
         [friend, foundByFriend],
         [nurse, query.endsWith('missing=true')],
       ] as const) {

@@ -213,16 +213,16 @@ describe('people in FHIR', () => {
       [undefined, friend.mvUid],
       [`Practitioner/${nurse.mvUid}`, nurse.mvUid],
     ])
-    const [found] = resourcesIn(
+    const [foundAppointment] = resourcesIn(
       await readFhir(
         patient,
         `Appointment?patient=${patient.ehrId}&practitioner=Practitioner/${friend.mvUid}`,
       ),
     )
-    assert.equal(found.id, id)
+    assert.equal(foundAppointment.id, id)
     const { entry } = await readFhir(nurse, `Appointment/${id}/_history`)
     assert.equal(entry[0].resource.participant[1].actor.reference, undefined)
-    const appointment = { ...found, participant: [...found.participant] }
+    const appointment = { ...foundAppointment, participant: [...foundAppointment.participant] }
     appointment.participant[1] = { actor: { reference: `Practitioner/${friend.mvUid}` }, status: 'declined' }
     const updated = assertStatus(await callFhir(patient, 'PUT', `Appointment/${id}`, appointment))
     assert.equal(updated.participant[1].actor.identifier.value, friend.mvUid)

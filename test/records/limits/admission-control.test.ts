@@ -51,15 +51,15 @@ describe('admission control', () => {
       const workMs = 2
       const perSecond = (1000 / workMs) * (percent / 100)
       const requests = await simulate(arrivals({ seconds: 30, perSecond, accounts: 50, workMs }))
-      const late = requests.filter(({ arrivedAtMs }) => arrivedAtMs > 10_000)
-      assert.ok(quantile(latencies(late), 0.99) < 1_000, `${quantile(latencies(late), 0.99)}`)
-      const answeredCount = late.filter(({ endedAtMs }) => endedAtMs !== undefined).length
+      const lateRequests = requests.filter(({ arrivedAtMs }) => arrivedAtMs > 10_000)
+      assert.ok(quantile(latencies(lateRequests), 0.99) < 1_000, `${quantile(latencies(lateRequests), 0.99)}`)
+      const answeredCount = lateRequests.filter(({ endedAtMs }) => endedAtMs !== undefined).length
       assert.ok(answeredCount > 0.95 * (20_000 / workMs), `${answeredCount}`)
-      const refusals = late.flatMap(({ refusal }) => refusal ?? [])
-      assert.equal(refusals.length + answeredCount, late.length)
+      const refusals = lateRequests.flatMap(({ refusal }) => refusal ?? [])
+      assert.equal(refusals.length + answeredCount, lateRequests.length)
       for (const { error, retryAfter = 0 } of refusals)
         assert.ok(error === 'Unavailable' && retryAfter >= 1, `${error} ${retryAfter}`)
-      const immediately = late.every(
+      const immediately = lateRequests.every(
         ({ refusal, refusedAtMs, arrivedAtMs }) => refusal === undefined || refusedAtMs === arrivedAtMs,
       )
       assert.ok(immediately)
@@ -67,8 +67,8 @@ describe('admission control', () => {
 
   it('refuses the requests of an account that has too many itself with 429, and serves others', async () => {
     const flood = arrivals({ seconds: 30, perSecond: 400, accounts: 1, workMs: 5 }, 'flood')
-    const others = arrivals({ seconds: 30, perSecond: 20, accounts: 4, workMs: 5 }, 'other')
-    const requests = await simulate([...flood, ...others])
+    const otherArrivals = arrivals({ seconds: 30, perSecond: 20, accounts: 4, workMs: 5 }, 'other')
+    const requests = await simulate([...flood, ...otherArrivals])
     const ofFlood = requests.filter(({ account }) => account.startsWith('flood'))
     const ofOthers = requests.filter(({ account }) => account.startsWith('other'))
     assert.deepEqual(
@@ -77,15 +77,15 @@ describe('admission control', () => {
     )
     assert.ok(ofOthers.every(({ refusal }) => refusal === undefined))
     assert.ok(quantile(latencies(ofOthers), 0.5) < 150, `${quantile(latencies(ofOthers), 0.5)}`)
-    assert.ok(latencies(ofFlood).length > 0.8 * (30_000 / 5 - others.length))
+    assert.ok(latencies(ofFlood).length > 0.8 * (30_000 / 5 - otherArrivals.length))
   })
 
   it('runs many requests at once that wait for something else', async () => {
     const workload = arrivals({ seconds: 20, perSecond: 400, accounts: 2, workMs: 0.5 })
     const requests = await simulate(workload.map((one) => ({ ...one, idleMs: 150 })))
     assert.ok(requests.every(({ refusal }) => refusal === undefined))
-    const late = requests.filter(({ arrivedAtMs }) => arrivedAtMs > 10_000)
-    assert.ok(quantile(latencies(late), 0.9) < 200, `${quantile(latencies(late), 0.9)}`)
+    const lateRequests = requests.filter(({ arrivedAtMs }) => arrivedAtMs > 10_000)
+    assert.ok(quantile(latencies(lateRequests), 0.9) < 200, `${quantile(latencies(lateRequests), 0.9)}`)
   })
 
   it('begins the requests of those who have used the least', async () => {

@@ -69,9 +69,9 @@ describe('bmi', () => {
   })
 
   it('reports values out of range and unknown units', () => {
-    const found = bmiViolations({ weight: 1000, weightUnit: 'kg', height: 1.8, heightUnit: 'metres' })
+    const violations = bmiViolations({ weight: 1000, weightUnit: 'kg', height: 1.8, heightUnit: 'metres' })
     assert.deepEqual(
-      found.map(({ path }) => path),
+      violations.map(({ path }) => path),
       ['weight', 'heightUnit'],
     )
   })

@@ -59,12 +59,14 @@ describe('hads', () => {
   it('ignores the order within a subscale, and keeps the subscales independent', () => {
     const order = fc.shuffledSubarray([0, 1, 2, 3, 4, 5, 6], { minLength: 7 })
     fc.assert(
-      fc.property(answers, order, full, (items, places, others) => {
+      fc.property(answers, order, full, (items, places, otherPlaces) => {
         const shuffled = items.map((item, i) =>
           i % 2 === 0 ? items[(places[i / 2] ?? 0) * 2] : item,
         ) as Items
         assert.deepEqual(scoreHads(shuffled), scoreHads(items))
-        const other = items.map((item, i) => (numbered('depression')(item, i) ? (others[i] ?? null) : item))
+        const other = items.map((item, i) =>
+          numbered('depression')(item, i) ? (otherPlaces[i] ?? null) : item,
+        )
         assert.deepEqual(scoreHads(other).anxiety, scoreHads(items).anxiety)
       }),
     )

@@ -53,7 +53,7 @@ describe('query plans', () => {
 
   const listDeleted = async () => {
     const kinds = new Map([['Note', { collection: 'Note', schema: Note }]])
-    const { items } = await new DeletedRecords(opened.context, kinds).list(subject, 'e1', first)
+    const { items } = await new DeletedRecords(opened.context, kinds).list(subject, 'e1', firstPage)
     assert.equal(items.length, 2)
   }
 
@@ -72,31 +72,32 @@ describe('query plans', () => {
     return Promise.all(commands.map(explain))
   }
 
-  const first = { limit: 5 }
+  const firstPage = { limit: 5 }
   const operations: Record<string, (notes: TestStore['notes']) => Promise<unknown>> = {
     'one record': (notes) => notes.get(subject, { id, ehrId: 'e1' }),
     'an update': (notes) => notes.update(subject, { id, ehrId: 'e1' }, (note) => note),
-    'a list descending': (notes) => notes.list(subject, 'newest', { where: { ehrId: 'e1' }, ...first }),
-    'a list ascending': (notes) => notes.list(subject, 'byText', { where: { ehrId: 'e1' }, ...first }),
+    'a list descending': (notes) => notes.list(subject, 'newest', { where: { ehrId: 'e1' }, ...firstPage }),
+    'a list ascending': (notes) => notes.list(subject, 'byText', { where: { ehrId: 'e1' }, ...firstPage }),
     'the next page': async (notes) => {
-      const { next } = await notes.list(subject, 'byText', { where: { ehrId: 'e1' }, ...first })
-      await notes.list(subject, 'byText', { where: { ehrId: 'e1' }, ...first, cursor: next ?? '' })
+      const { next } = await notes.list(subject, 'byText', { where: { ehrId: 'e1' }, ...firstPage })
+      await notes.list(subject, 'byText', { where: { ehrId: 'e1' }, ...firstPage, cursor: next ?? '' })
     },
     'a reversed list': (notes) =>
-      notes.list(subject, 'newest', { where: { ehrId: 'e1' }, ...first, order: 'asc' }),
+      notes.list(subject, 'newest', { where: { ehrId: 'e1' }, ...firstPage, order: 'asc' }),
     'the previous page': async (notes) => {
-      const query = { where: { ehrId: 'e1' }, ...first }
+      const query = { where: { ehrId: 'e1' }, ...firstPage }
       const { next } = await notes.list(subject, 'byText', query)
       const { prev } = await notes.list(subject, 'byText', { ...query, cursor: next ?? '' })
       await notes.list(subject, 'byText', { ...query, cursor: prev ?? '' })
     },
-    'a count': (notes) => notes.list(subject, 'newest', { where: { ehrId: 'e1' }, ...first, count: true }),
+    'a count': (notes) =>
+      notes.list(subject, 'newest', { where: { ehrId: 'e1' }, ...firstPage, count: true }),
     'a list of readable records': (notes) =>
-      notes.list(createCaller('nobody'), 'mine', { where: {}, ...first }),
-    'a history': (notes) => notes.history(subject, { id }, first),
+      notes.list(createCaller('nobody'), 'mine', { where: {}, ...firstPage }),
+    'a history': (notes) => notes.history(subject, { id }, firstPage),
     'the deleted records of an EHR': listDeleted,
     'a restored version': (notes) => notes.restore(subject, { id }, 1, (_, former) => former),
-    'the subject’s view of the audit': () => listAccesses(opened.db, { ehrId: 'e1' }, first),
+    'the subject’s view of the audit': () => listAccesses(opened.db, { ehrId: 'e1' }, firstPage),
     'the removal of old entries': () => removeEntriesBefore(opened.db, 'key', new Date(0)),
     'a removal': (notes) => notes.remove(subject, { id, ehrId: 'e1' }),
   }

@@ -234,12 +234,12 @@ describe('the store', () => {
 
   describe('several writes in a transaction', () => {
     it('are committed together', async () => {
-      const [first] = await runStoreTransaction(opened.context, async (tx) => {
+      const [firstRecord] = await runStoreTransaction(opened.context, async (tx) => {
         const note = await notes.create(subject, { ehrId: 'tx', text: '1' }, permissions, { tx })
         await notes.update(subject, { id: note.id }, (current) => ({ ...current, text: '2' }), { tx })
         return [await notes.get(subject, { id: note.id }, { tx })]
       })
-      assert.deepEqual([first?.text, first?.version], ['2', 2])
+      assert.deepEqual([firstRecord?.text, firstRecord?.version], ['2', 2])
     })
 
     it('are all rolled back when one fails', async () => {
@@ -277,7 +277,7 @@ describe('the store', () => {
   })
 
   describe('list', () => {
-    const all = async (
+    const readPages = async (
       name: 'newest' | 'due' | 'byText',
       ehrId: string,
       limit: number,
@@ -307,7 +307,7 @@ describe('the store', () => {
         permissions,
       )
       for (const limit of [1, 2, 3, 8]) {
-        const items = await all('due', 'paged', limit)
+        const items = await readPages('due', 'paged', limit)
         assert.deepEqual(
           items.map(({ dueDate }) => dueDate ?? null),
           [null, null, null, null, '2025-12-31', '2026-01-01', '2026-01-01', '2026-01-02'],
@@ -341,7 +341,7 @@ describe('the store', () => {
         permissions,
       )
       const write = () => add('moving', String(Math.floor(Math.random() * 40)).padStart(2, '0'))
-      const items = await all('byText', 'moving', 7, write)
+      const items = await readPages('byText', 'moving', 7, write)
       assert.equal(new Set(items.map(({ id }) => id)).size, items.length)
       for (const text of texts) assert.ok(items.some((note) => note.text === text))
       assert.deepEqual(

@@ -25,14 +25,14 @@ describe('a clock that is ahead of that of the database', function suite() {
   it('does not end a session whose refresh is repeated after a lost response', async () => {
     const { refreshToken } = await createPerson()
     const body = { refreshToken }
-    const first = await call('POST', '/auth/login/token', body)
+    const firstAnswer = await call('POST', '/auth/login/token', body)
     const again = await fetch(`${instance.url}/auth/login/token`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(body),
     })
-    assert.deepEqual([first.status, again.status], [200, 200])
+    assert.deepEqual([firstAnswer.status, again.status], [200, 200])
     const { refreshToken: next } = (await again.json()) as { refreshToken: string }
-    assert.equal(next, first.body.refreshToken)
+    assert.equal(next, firstAnswer.body.refreshToken)
   })
 })

@@ -29,9 +29,9 @@ describe('a clock that is set back across a restart', function suite() {
 
   /** The instance with this clock, which may run since an earlier test. */
   const instanceOf = (shiftMs: number) => {
-    const found = instances.get(shiftMs) ?? start(shiftMs)
-    instances.set(shiftMs, found)
-    return found
+    const instance = instances.get(shiftMs) ?? start(shiftMs)
+    instances.set(shiftMs, instance)
+    return instance
   }
   const stop = async (shiftMs: number): Promise<void> => {
     const { instance } = await instanceOf(shiftMs)

@@ -204,8 +204,8 @@ describe('npm run admin, while a service runs', function suite() {
     return response.status === 204 ? undefined : response.json()
   }
   const mailTo = async (address: string) => {
-    const all = await Promise.all(smtp.received.map((mail) => PostalMime.parse(mail)))
-    return all.find(({ to }) => to?.[0]?.address === address)
+    const mails = await Promise.all(smtp.received.map((mail) => PostalMime.parse(mail)))
+    return mails.find(({ to }) => to?.[0]?.address === address)
   }
   const choose = (token: string | null | undefined) =>
     post('/auth/account/password/update', { token, newPassword: password, termsAccepted: true })
@@ -236,7 +236,7 @@ describe('npm run admin, while a service runs', function suite() {
         body: new URLSearchParams({ token: secret, email: 'first@example.org' }),
         redirect: 'manual',
       })
-    const guessed = token.replace(/^./, (first) => (first === 'a' ? 'b' : 'a'))
+    const guessed = token.replace(/^./, (digit) => (digit === 'a' ? 'b' : 'a'))
     assert.match((await send(guessed)).headers.get('location') ?? '', /^administrator\?/)
     const to = new URL((await send(token)).headers.get('location') ?? '', link)
     assert.match(await (await fetch(to)).text(), /name="newPassword"/)

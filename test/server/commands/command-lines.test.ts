@@ -22,8 +22,8 @@ describe('the command lines', () => {
     }
     const ofScripts = Object.values(scripts).flatMap((script) => /\bnode ([^;&|]+)$/.exec(script)?.[1] ?? [])
     assert.ok(ofScripts.length >= 20, String(ofScripts.length))
-    const others = ['bin/health-record-service.mjs', 'packages/embedded-mongo/bin/embedded-mongo.js']
-    for (const command of new Set([...others, ...ofScripts])) {
+    const otherPrograms = ['bin/health-record-service.mjs', 'packages/embedded-mongo/bin/embedded-mongo.js']
+    for (const command of new Set([...otherPrograms, ...ofScripts])) {
       const { stdout, stderr } = await run(process.execPath, [...command.split(' '), '--help'])
       assert.match(stdout, /Usage: |npm run /, command)
       // Those that start the service list its configuration.

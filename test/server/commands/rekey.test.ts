@@ -43,10 +43,14 @@ async function withDatabase<T>(uri: string, work: (db: Db) => Promise<T>): Promi
 const readSnapshot = (db: Db): Promise<Snapshot> =>
   db
     .collections()
-    .then((all) => Promise.all(all.map(async (one) => [one.collectionName, await one.find().toArray()])))
+    .then((collections) =>
+      Promise.all(collections.map(async (one) => [one.collectionName, await one.find().toArray()])),
+    )
 
 const writeSnapshot = (db: Db, snapshot: Snapshot): Promise<unknown> =>
-  Promise.all(snapshot.map(([name, all]) => all.length > 0 && db.collection(name).insertMany(all)))
+  Promise.all(
+    snapshot.map(([name, documents]) => documents.length > 0 && db.collection(name).insertMany(documents)),
+  )
 
 const runsOf = (db: Db) => db.collection<Document & { _id: number }>('audit.instances')
 const entriesOf = (db: Db) => db.collection<Document & { _id: string }>('audit.entries')

@@ -31,10 +31,10 @@ describe('the connections of an address', () => {
 
   it('are limited, and a closed one makes room', async () => {
     await startServer(() => false)
-    const [first] = await openConnections('127.0.0.1', 2)
+    const [socket] = await openConnections('127.0.0.1', 2)
     await openConnections('127.0.0.1', 3)
     await waitUntil(async () => (await countOpen()) === 3)
-    first?.destroy()
+    socket?.destroy()
     await waitUntil(async () => (await countOpen()) === 2)
     await openConnections('127.0.0.1', 1)
     assert.equal(await countOpen(), 3)

@@ -143,8 +143,10 @@ describe('instances on one database', function suite() {
   })
 
   it('all write to the audit, which verifies', async () => {
-    const all = service.db.collection('audit.entries').find({ ehrId: patient.ehrId, userId: nurse.mvUid })
-    const entries = await all.toArray()
+    const accesses = service.db
+      .collection('audit.entries')
+      .find({ ehrId: patient.ehrId, userId: nurse.mvUid })
+    const entries = await accesses.toArray()
     assert.equal(new Set(entries.map(({ _id }) => String(_id).split('-')[0])).size, 3)
     assert.equal((await verifyAudit(service.db, config.auditKey)).broken, null)
   })

@@ -110,26 +110,26 @@ describe('a start and the keys of its database', function suite() {
 
   it('continues a first start that was killed after its keys were stored', async () => {
     const interrupted = createDataDir()
-    const first = await startProcess({ DATA_DIR: interrupted })
-    await untilExists(fileIn(interrupted), first)
-    first.child.kill('SIGKILL')
-    await first.ended
+    const firstStart = await startProcess({ DATA_DIR: interrupted })
+    await untilExists(fileIn(interrupted), firstStart)
+    firstStart.child.kill('SIGKILL')
+    await firstStart.ended
     assert.equal((await startWithKeys({ DATA_DIR: interrupted })).length, 1)
   })
 
   it('follows these rules for a database of MONGODB_URI, too', async () => {
     const MONGODB_URI = databaseUri('keys')
-    const first = await usedDataDir({ MONGODB_URI })
+    const firstDir = await usedDataDir({ MONGODB_URI })
     const empty = createDataDir()
     await assertRefused({ MONGODB_URI, DATA_DIR: empty }, /keys\.json is missing/)
     await assertRefused({ MONGODB_URI, DATA_DIR }, /is not the key of this database/)
-    await startWithKeys({ MONGODB_URI, DATA_DIR: first })
+    await startWithKeys({ MONGODB_URI, DATA_DIR: firstDir })
     const other = databaseUri('keys-without-database')
-    await assertRefused({ MONGODB_URI: other, DATA_DIR: first }, /a database that does not exist/)
+    await assertRefused({ MONGODB_URI: other, DATA_DIR: firstDir }, /a database that does not exist/)
     const client = await MongoClient.connect(other)
     assert.deepEqual(await client.db().listCollections().toArray(), [])
     await client.close()
-    await startWithKeys({ MONGODB_URI: other, DATA_DIR: first }, '--new')
+    await startWithKeys({ MONGODB_URI: other, DATA_DIR: firstDir }, '--new')
   })
 
   it('creates a new database if all keys are given', async () => {

@@ -56,10 +56,10 @@ describe('the export of a backend service', function suite() {
 
   it('has all EHRs of its system, or that of a care plan, and no others', async () => {
     await createPatient()
-    const all = await exportAs(as, 'Patient/$export')
-    assert.deepEqual([...all.keys()].sort(), ['CarePlan', 'Observation', 'Patient'])
-    assert.deepEqual(idsOf(all.get('Patient')), [...ehrIds].sort())
-    assert.equal(all.get('Observation')?.length, 2)
+    const allTypes = await exportAs(as, 'Patient/$export')
+    assert.deepEqual([...allTypes.keys()].sort(), ['CarePlan', 'Observation', 'Patient'])
+    assert.deepEqual(idsOf(allTypes.get('Patient')), [...ehrIds].sort())
+    assert.equal(allTypes.get('Observation')?.length, 2)
     const one = await exportAs(as, `Group/${planIds[0]}/$export`)
     assert.deepEqual(idsOf(one.get('Patient')), [ehrIds[0]])
     assert.deepEqual(idsOf(one.get('CarePlan')), [planIds[0]])
@@ -124,18 +124,19 @@ describe('the export of a backend service', function suite() {
     const path = await startExport(as, 'Patient/$export?_type=Observation,Patient')
     const { body } = await waitForExport(as, path)
     const files = body.output.map(({ url }: Json) => pathOf(url))
-    const others = await asService(EVERYTHING, other)
+    const otherSystem = await asService(EVERYTHING, other)
     const [patientsOnly, byCategory] = await Promise.all([
       asService('system/Patient.rs'),
       asService('system/Patient.rs system/Observation.rs?category=vital-signs'),
     ])
     for (const file of files) {
-      assert.equal((await callFhir(others, 'GET', file)).status, 404)
+      assert.equal((await callFhir(otherSystem, 'GET', file)).status, 404)
       const isOfPatients = file.endsWith('Patient.ndjson')
       for (const who of [patientsOnly, byCategory])
         assert.equal((await callFhir(who, 'GET', file)).status, isOfPatients ? 200 : 403, file)
     }
-    for (const method of ['GET', 'DELETE']) assert.equal((await callFhir(others, method, path)).status, 404)
+    for (const method of ['GET', 'DELETE'])
+      assert.equal((await callFhir(otherSystem, method, path)).status, 404)
     assertStatus(await callFhir(patientsOnly, 'DELETE', path), 202)
   })
 })

@@ -22,7 +22,7 @@ describe('the subscriptions of a backend service', () => {
   const start = async (scopes: string[]) => {
     const backend = await createBackendService(['system/*.cruds'])
     const ehrId = await createEhrOfSystem(backend.system)
-    const all: FhirCaller = { call: await backend.logIn('system/*.cruds') }
+    const app: FhirCaller = { call: await backend.logIn('system/*.cruds') }
     const plan = {
       resourceType: 'CarePlan',
       status: 'active',
@@ -30,9 +30,9 @@ describe('the subscriptions of a backend service', () => {
       title: 'Follow-up',
       subject: { reference: `Patient/${ehrId}` },
     }
-    assertStatus(await callFhir(all, 'POST', 'CarePlan', plan), 201)
+    assertStatus(await callFhir(app, 'POST', 'CarePlan', plan), 201)
     const measure = async (): Promise<string> =>
-      `Observation/${assertStatus(await callFhir(all, 'POST', 'Observation', bloodPressureOf(ehrId)), 201).id}`
+      `Observation/${assertStatus(await callFhir(app, 'POST', 'Observation', bloodPressureOf(ehrId)), 201).id}`
     const authToken = assertStatus(await backend.requestToken(scopes.join(' '))).access_token
     const follow = async (id: string) => {
       const source = await openEventSource({ authToken }, `/fhir/R4/events/${id}`)

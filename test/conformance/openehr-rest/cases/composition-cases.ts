@@ -245,10 +245,10 @@ const read: ConformanceCase[] = [
           [withVersion(uid, 2), 150],
           [idOf(uid), 150],
         ] as const) {
-          const found = await fixture.rest('GET', `${path}/composition/${one}`, undefined, { accept })
-          assertStatuses(found, 200)
-          if (accept === 'application/xml') assert.ok(found.body.includes(`<magnitude>${systolic}<`))
-          else assert.equal(systolicOf(found.body), systolic)
+          const composition = await fixture.rest('GET', `${path}/composition/${one}`, undefined, { accept })
+          assertStatuses(composition, 200)
+          if (accept === 'application/xml') assert.ok(composition.body.includes(`<magnitude>${systolic}<`))
+          else assert.equal(systolicOf(composition.body), systolic)
         }
     },
   },
@@ -276,8 +276,8 @@ const read: ConformanceCase[] = [
     does: 'selects versions by time, also before the first one',
     run: async (fixture) => {
       const { ehrId, uid, versioned } = await createComposition(fixture)
-      const [first] = (await fixture.rest('GET', `${versioned}/revision_history`)).body.items
-      const committedAt = first.audits[0].time_committed.value
+      const [firstRevision] = (await fixture.rest('GET', `${versioned}/revision_history`)).body.items
+      const committedAt = firstRevision.audits[0].time_committed.value
       await update(fixture, ehrId, uid)
       for (const headers of [{}, { accept: asXml.accept }]) {
         assertStatuses(await fixture.rest('GET', atTime(versioned, inDays(-1)), undefined, headers), 404)
@@ -285,9 +285,9 @@ const read: ConformanceCase[] = [
           [committedAt, uid],
           [inDays(0), withVersion(uid, 2)],
         ]) {
-          const found = await fixture.rest('GET', atTime(versioned, time), undefined, headers)
-          assertStatuses(found, 200)
-          assert.equal(found.etag, `"${of}"`)
+          const version = await fixture.rest('GET', atTime(versioned, time), undefined, headers)
+          assertStatuses(version, 200)
+          assert.equal(version.etag, `"${of}"`)
         }
       }
     },
@@ -332,12 +332,12 @@ const versions: ConformanceCase[] = [
     does: 'shows a version at a time with its state, predecessor and data',
     run: async (fixture) => {
       const { ehrId, uid, versioned } = await createComposition(fixture)
-      const first = (await fixture.rest('GET', `${versioned}/version`)).body
+      const firstVersion = (await fixture.rest('GET', `${versioned}/version`)).body
       assert.deepEqual(
-        [first.uid.value, first.lifecycle_state.value, first.preceding_version_uid],
+        [firstVersion.uid.value, firstVersion.lifecycle_state.value, firstVersion.preceding_version_uid],
         [uid, 'complete', undefined],
       )
-      assert.ok(first.contribution.id.value)
+      assert.ok(firstVersion.contribution.id.value)
       await update(fixture, ehrId, uid)
       for (const path of [
         `${versioned}/version`,
@@ -348,7 +348,10 @@ const versions: ConformanceCase[] = [
         assert.deepEqual([body.uid.value, body.preceding_version_uid.value], [withVersion(uid, 2), uid])
         assert.equal(systolicOf(body.data), 150)
       }
-      const former = await fixture.rest('GET', atTime(versioned, first.commit_audit.time_committed.value))
+      const former = await fixture.rest(
+        'GET',
+        atTime(versioned, firstVersion.commit_audit.time_committed.value),
+      )
       assert.equal(former.body.uid.value, uid)
       assertStatuses(await fixture.rest('GET', atTime(versioned, inDays(-7))), 404)
       assertStatuses(await fixture.rest('GET', atTime(versioned, inDays(0).replace('T', ' '))), 400)

@@ -105,12 +105,12 @@ const contributions: ConformanceCase[] = [
     does: 'refuses a faulty further version, and a creation with a preceding version',
     run: async (fixture) => {
       const ehrId = await createEhr(fixture)
-      const first = compositionOf(fixture.template, 142)
-      const preceding = await assertCommitted(fixture, ehrId, versionOf(first))
-      const { category: _, ...incomplete } = first as Record<string, unknown>
+      const composition = compositionOf(fixture.template, 142)
+      const preceding = await assertCommitted(fixture, ehrId, versionOf(composition))
+      const { category: _, ...incomplete } = composition as Record<string, unknown>
       for (const change of [
         versionOf(incomplete, { preceding }),
-        versionOf(first, { preceding, code: '249' }),
+        versionOf(composition, { preceding, code: '249' }),
       ])
         assertStatuses((await commitAll(fixture, ehrId, change)).answer, 400)
     },

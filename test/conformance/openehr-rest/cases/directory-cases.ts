@@ -135,11 +135,11 @@ const reads: ConformanceCase[] = [
     does: 'shows a directory with its folders and items, and each of its versions',
     run: async (fixture) => {
       const { ehrId, path, uid } = await createDirectory(fixture, tree())
-      const first = (await fixture.rest('GET', path)).body
-      assert.equal(first.items.length, 1)
-      assertStatuses(await put(fixture, ehrId, { ...tree(), items: first.items }, uid), 200)
+      const firstDirectory = (await fixture.rest('GET', path)).body
+      assert.equal(firstDirectory.items.length, 1)
+      assertStatuses(await put(fixture, ehrId, { ...tree(), items: firstDirectory.items }, uid), 200)
       const { body } = await fixture.rest('GET', path)
-      assert.deepEqual(body.items, first.items)
+      assert.deepEqual(body.items, firstDirectory.items)
       assert.equal(body.uid.value, withVersion(uid, 2))
       assertStatuses(await put(fixture, ehrId, folder(), withVersion(uid, 2)), 200)
       const last = withVersion(uid, 3)

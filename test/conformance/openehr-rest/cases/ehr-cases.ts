@@ -272,15 +272,15 @@ const refusals: ConformanceCase[] = [
       const id = randomUUID()
       for (const headers of [{}, asXml]) {
         const body = headers === asXml ? undefined : subjectStatus()
-        const first = await fixture.rest(
+        const firstAnswer = await fixture.rest(
           'PUT',
           `/ehr/${headers === asXml ? randomUUID() : id}`,
           body,
           headers,
         )
-        assertStatuses(first, 201)
+        assertStatuses(firstAnswer, 201)
         assertStatuses(
-          await fixture.rest('PUT', first.headers.get('location')!.slice(11), body, headers),
+          await fixture.rest('PUT', firstAnswer.headers.get('location')!.slice(11), body, headers),
           409,
         )
       }
@@ -312,9 +312,9 @@ const read: ConformanceCase[] = [
     run: async (fixture) => {
       const subject = randomUUID()
       const id = await createEhr(fixture, subjectStatus(subject))
-      const found = await fixture.rest('GET', `/ehr?subject_id=${subject}&subject_namespace=patients`)
-      assertStatuses(found, 200)
-      assert.equal(found.body.ehr_id.value, id)
+      const ehr = await fixture.rest('GET', `/ehr?subject_id=${subject}&subject_namespace=patients`)
+      assertStatuses(ehr, 200)
+      assert.equal(ehr.body.ehr_id.value, id)
     },
   },
   {

@@ -94,8 +94,8 @@ const versioned: ConformanceCase[] = [
         const { path, uid } = await createStatus(fixture, isChanged)
         const { status, body } = await fixture.rest('GET', `${path}/versioned_ehr_status/revision_history`)
         assert.equal(status, 200)
-        const found = body.items.map((one: { version_id: { value: string } }) => one.version_id.value)
-        assert.deepEqual(found, isChanged ? [uid, withVersion(uid, 2)] : [uid])
+        const versionIds = body.items.map((one: { version_id: { value: string } }) => one.version_id.value)
+        assert.deepEqual(versionIds, isChanged ? [uid, withVersion(uid, 2)] : [uid])
         const types = body.items.map(
           (one: { audits: { change_type: { value: string } }[] }) => one.audits[0]?.change_type.value,
         )
@@ -132,9 +132,9 @@ const versioned: ConformanceCase[] = [
     run: async (fixture) => {
       const { path, ehrId, uid } = await createStatus(fixture)
       const { body } = await fixture.rest('GET', `${path}/versioned_ehr_status/version`)
-      const first = body.commit_audit.time_committed.value
+      const firstCommit = body.commit_audit.time_committed.value
       assertStatuses(await setStatus(fixture, ehrId, { is_queryable: false }), 200)
-      const former = await fixture.rest('GET', atTime(path, first))
+      const former = await fixture.rest('GET', atTime(path, firstCommit))
       assert.deepEqual([former.status, former.body.uid.value], [200, uid])
       assertStatuses(await fixture.rest('GET', atTime(path, inDays(7))), 200)
       assertStatuses(await fixture.rest('GET', atTime(path, inDays(-7))), 404)

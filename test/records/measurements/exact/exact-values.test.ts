@@ -73,8 +73,8 @@ describe('exact calculations', function suite() {
       const category = BMI_BOUNDS.findLast(({ from }) => isFrom(bmi, from))?.code
       const params = { weight: weight.number, weightUnit, height: height.number, heightUnit }
       const expected = [rounded(bmi, 1), category]
-      const found = calculateBmi(params)
-      assert.deepEqual([found.bmi, found.category], expected, JSON.stringify(params))
+      const result = calculateBmi(params)
+      assert.deepEqual([result.bmi, result.category], expected, JSON.stringify(params))
       const stored = BodyMassIndex.rules.derived?.(params)
       assert.deepEqual([stored?.bmi, stored?.category], expected, JSON.stringify(params))
     }
@@ -153,17 +153,21 @@ describe('exact calculations', function suite() {
   it('give the scores of HADS and their bands', () => {
     checkCases((random) => {
       const items = answersOf(random, 14, 3)
-      const found = scoreHads(items)
+      const hadsScore = scoreHads(items)
       for (const [i, name] of (['anxiety', 'depression'] as const).entries()) {
         const scoredItems = items.filter((item, at) => at % 2 === i && item !== null)
         if (scoredItems.length < 4) {
-          assert.equal(found[name].score, null)
+          assert.equal(hadsScore[name].score, null)
           continue
         }
         const score: Ratio = [BigInt(7 * sumOf(scoredItems)), BigInt(scoredItems.length)]
         const isAbove = (bound: number) => compare(score, ratio(bound)) > 0
         const band = isAbove(10) ? 'abnormal' : isAbove(7) ? 'borderline' : 'normal'
-        assert.deepEqual([found[name].score, found[name].band], [rounded(score, 2), band], String(items))
+        assert.deepEqual(
+          [hadsScore[name].score, hadsScore[name].band],
+          [rounded(score, 2), band],
+          String(items),
+        )
       }
     })
   })
@@ -179,7 +183,7 @@ describe('exact calculations', function suite() {
     }
     checkCases((random) => {
       const items = answersOf(random, 16, 3)
-      const found = scoreDsmq(items) as Record<string, { score: number } | null>
+      const dsmqScales = scoreDsmq(items) as Record<string, { score: number } | null>
       for (const [name, members] of Object.entries(scales)) {
         const points = members.flatMap((item) => {
           const answer = items[item - 1] ?? null
@@ -189,7 +193,7 @@ describe('exact calculations', function suite() {
           2 * points.length < members.length
             ? undefined
             : rounded([BigInt(10 * sumOf(points)), BigInt(3 * points.length)], 2)
-        assert.equal(found[name]?.score, expected, `${name} of ${items}`)
+        assert.equal(dsmqScales[name]?.score, expected, `${name} of ${items}`)
       }
     })
   })
@@ -212,8 +216,8 @@ describe('exact calculations', function suite() {
           : isFrom(score, isChild ? '1.25' : '1.5')
             ? 'not-well-controlled'
             : 'borderline'
-      const found = scoreAcq({ version, answers, ...(age !== undefined && { age }) })
-      assert.deepEqual([found.score, found.control], [rounded(score, 2), control], String(answers))
+      const acqScore = scoreAcq({ version, answers, ...(age !== undefined && { age }) })
+      assert.deepEqual([acqScore.score, acqScore.control], [rounded(score, 2), control], String(answers))
       const limit = ratio(isChild ? '0.4' : '0.5')
       const change = minus(score, former)
       const important = compare(change, limit) >= 0 || compare(plus(change, limit), ratio(0)) <= 0

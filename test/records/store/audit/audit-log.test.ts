@@ -157,7 +157,7 @@ describe('the audit log', () => {
 
     it('are listed for the subject in pages, newest first', async () => {
       await work()
-      const all = (await listAccesses(opened.db, { ehrId: 'e' }, { limit: 100 })).items
+      const accesses = (await listAccesses(opened.db, { ehrId: 'e' }, { limit: 100 })).items
       const paged = []
       let cursor: string | undefined
       do {
@@ -165,11 +165,11 @@ describe('the audit log', () => {
         paged.push(...page.items)
         cursor = page.next ?? undefined
       } while (cursor)
-      assert.deepEqual(paged, all)
-      assert.equal(all.length, 18)
+      assert.deepEqual(paged, accesses)
+      assert.equal(accesses.length, 18)
       assert.deepEqual(
-        all.map(({ at }) => +at),
-        all.map(({ at }) => +at).sort((a, b) => b - a),
+        accesses.map(({ at }) => +at),
+        accesses.map(({ at }) => +at).sort((a, b) => b - a),
       )
     })
 
@@ -201,10 +201,10 @@ describe('the audit log', () => {
       const repeated = opened.audit.joinTransaction()
       for (const accesses of [[{ ...listing, ehrId: 'e' }], []]) await repeated.write(accesses, pending)
       repeated.settle('written')
-      const others = [opened.audit.joinTransaction(), opened.audit.joinTransaction()]
-      for (const one of others) await one.write([{ ...listing, ehrId: 'e' }], pending)
+      const otherWrites = [opened.audit.joinTransaction(), opened.audit.joinTransaction()]
+      for (const one of otherWrites) await one.write([{ ...listing, ehrId: 'e' }], pending)
       assert.notEqual(chains[1], chains[2])
-      for (const one of others) one.settle('not written')
+      for (const one of otherWrites) one.settle('not written')
     })
 
     it('verifies while entries are written and old ones are removed', async () => {
@@ -331,10 +331,16 @@ describe('the audit log', () => {
 
     it('detects a removal that is covered by a forged checkpoint', async () => {
       await work()
-      const first = await entries().findOne({}, { sort: { _id: 1 } })
-      const chain = first?._id.slice(0, -13) ?? ''
-      await entries().deleteOne({ _id: first?._id ?? '' })
-      const forged = { _id: chain, sequence: 1, mac: first?.mac, removedBefore: new Date(), seal: first?.mac }
+      const firstEntry = await entries().findOne({}, { sort: { _id: 1 } })
+      const chain = firstEntry?._id.slice(0, -13) ?? ''
+      await entries().deleteOne({ _id: firstEntry?._id ?? '' })
+      const forged = {
+        _id: chain,
+        sequence: 1,
+        mac: firstEntry?.mac,
+        removedBefore: new Date(),
+        seal: firstEntry?.mac,
+      }
       await opened.db.collection<StoredEntry>('audit.checkpoints').insertOne(forged)
       const reason = 'its checkpoint was not signed with this key'
       assert.deepEqual((await verify()).broken, { at: chain, reason })

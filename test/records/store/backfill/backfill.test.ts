@@ -125,11 +125,11 @@ describe('a backfill', () => {
         return { double: Number(value) * 2 }
       })
     assert.equal(backfill.isDone, false)
-    const first = await opened(createStoppingDerivation(35))
-    const ending = first.start(() => {}, assert.ifError)
+    const firstRun = await opened(createStoppingDerivation(35))
+    const ending = firstRun.start(() => {}, assert.ifError)
     await waitUntil(() => seenValues.length >= 35)
     await ending.stop()
-    assert.equal(first.isDone, false)
+    assert.equal(firstRun.isDone, false)
     const doneBefore = seenValues.length
     await finished(await opened(createStoppingDerivation(-1)))
     assert.equal(new Set(seenValues).size, DOCUMENT_COUNT)

@@ -25,11 +25,11 @@ describe('a batched lookup', () => {
   })
 
   it('shares a query between concurrent lookups, and between those that arrive during a query', async () => {
-    const first = lookup('a')
+    const firstLookup = lookup('a')
     await setImmediate()
-    const found = await Promise.all([first, ...['b', 'c', 'b', 'none'].map(lookup)])
+    const results = await Promise.all([firstLookup, ...['b', 'c', 'b', 'none'].map(lookup)])
     assert.deepEqual(
-      found.map((one) => one?._id),
+      results.map((one) => one?._id),
       ['a', 'b', 'c', 'b', undefined],
     )
     assert.deepEqual(lookups, [['a'], ['b', 'c', 'none']])

@@ -24,9 +24,9 @@ describe('the micro-batcher', () => {
     const { groups, batches, end } = createPausedBatcher(10)
     const finishedNames: string[] = []
     const add = (name: string, ...items: number[]) => groups.add(items).then(() => finishedNames.push(name))
-    const all = [add('a', 1), add('b', 2)]
+    const writes = [add('a', 1), add('b', 2)]
     await new Promise(setImmediate)
-    all.push(add('c', 3, 4), add('d', 5))
+    writes.push(add('c', 3, 4), add('d', 5))
     assert.deepEqual(batches, [[1, 2]])
     await end()
     assert.deepEqual(
@@ -40,7 +40,7 @@ describe('the micro-batcher', () => {
       ],
     )
     await end()
-    await Promise.all(all)
+    await Promise.all(writes)
     assert.deepEqual(finishedNames, ['a', 'b', 'c', 'd'])
   })
 
@@ -75,18 +75,18 @@ describe('the micro-batcher', () => {
     const finishedItems: number[] = []
     const add = (item: number) => groups.add([item]).then(() => finishedItems.push(item))
     const turn = () => new Promise(setImmediate)
-    const all = [add(1)]
+    const writes = [add(1)]
     await turn()
-    all.push(add(11), add(2), add(21))
+    writes.push(add(11), add(2), add(21))
     await turn()
-    all.push(add(3))
+    writes.push(add(3))
     await turn()
     assert.deepEqual(batches, [[1], [2]])
     await end()
     assert.deepEqual(batches, [[1], [2], [11, 21, 3]])
     await end()
     await end()
-    await Promise.all(all)
+    await Promise.all(writes)
     assert.deepEqual(finishedItems, [1, 2, 11, 21, 3])
     await groups.waitUntilIdle()
   })

@@ -25,10 +25,11 @@ function findErrorClasses(): Map<string, ErrorClass> {
   )
   const modules = files.map((file) => load(join(folder, file)) as Record<string, unknown>)
   const { BSON } = load('mongodb')
-  const found = new Map<string, ErrorClass>()
+  const errorClasses = new Map<string, ErrorClass>()
   for (const one of [BSON, ...modules].flatMap((module) => Object.values(module)))
-    if (typeof one === 'function' && one.prototype instanceof Error) found.set(one.name, one as ErrorClass)
-  return found
+    if (typeof one === 'function' && one.prototype instanceof Error)
+      errorClasses.set(one.name, one as ErrorClass)
+  return errorClasses
 }
 
 const OUTAGES = [

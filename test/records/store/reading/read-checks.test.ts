@@ -40,7 +40,7 @@ describe('the checks of reads', () => {
     commands = []
   })
 
-  const idsOf = (found: { _id: number }[]) => found.map(({ _id }) => _id)
+  const idsOf = (documents: { _id: number }[]) => documents.map(({ _id }) => _id)
   const READS: Record<string, [read: () => Promise<unknown>, expected: unknown]> = {
     find: [async () => idsOf(await notes.find().toArray()), [1, 2]],
     findOne: [() => notes.findOne({ _id: 3 }), null],

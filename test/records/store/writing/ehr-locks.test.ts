@@ -7,12 +7,12 @@ import { useTestStore } from '../../../harness/test-store.ts'
 function createBarrier(count: number): () => Promise<void> {
   let come = 0
   let open = (): void => {}
-  const all = new Promise<void>((resolve) => {
+  const opened = new Promise<void>((resolve) => {
     open = resolve
   })
   return () => {
     if (++come === count) open()
-    return all
+    return opened
   }
 }
 
@@ -68,11 +68,11 @@ describe('EHR locks', () => {
 
   it('queue many exclusive transactions after a conflict, so that few attempts fail', async () => {
     const names = Array.from({ length: 40 }, (_, i) => `writer ${i}`)
-    const all = createBarrier(names.length)
+    const barrier = createBarrier(names.length)
     const alone = (name: string) =>
       within(name, async (tx) => {
         await ehrLockCollection(opened.context).findOne({ _id: 'four' }, { session: tx.session })
-        await all()
+        await barrier()
         await lockExclusive(opened.context, tx, ['four'])
       })
     await Promise.all(names.map(alone))

@@ -66,11 +66,11 @@ describe('the history', () => {
       await newHistory(),
     ]
     const keys = ids.map((id) => ({ collection: 'Note', id, ehrId: 'e' }))
-    const found = await findHistories(opened.db, keys, 3, ['version'])
-    assert.equal(found.size, ids.length)
+    const histories = await findHistories(opened.db, keys, 3, ['version'])
+    assert.equal(histories.size, ids.length)
     for (const id of [ids[0], ids.at(-1)])
       assert.deepEqual(
-        found.get(String(id))?.map(({ version }) => version),
+        histories.get(String(id))?.map(({ version }) => version),
         [1, 2, 3],
       )
   })

@@ -106,8 +106,8 @@ describe('npm run move', function suite() {
     const differing: string[] = []
     for (const name of names) {
       const sourceIndexes = await indexesOf(source, name)
-      const found = await indexesOf(copy, name)
-      if (!isDeepStrictEqual(sourceIndexes, found)) differing.push(name)
+      const indexes = await indexesOf(copy, name)
+      if (!isDeepStrictEqual(sourceIndexes, indexes)) differing.push(name)
     }
     await client.close()
     await engine.stop()

@@ -32,14 +32,14 @@ describe('npm run import', function () {
         '2026-03-10T08:30:00Z;0,5;stone;',
       ].join('\r\n'),
     )
-    const first = await run(place, file)
-    assert.equal(first.code, 1, first.output)
-    assert.match(first.output, /Rejected, line 3: weight must be from/)
-    assert.match(first.output, /Rejected, line 4: timestamp must be a time with its offset/)
-    assert.match(first.output, /Rejected, line 6: has another number of columns/)
-    assert.match(first.output, /Rejected, line 7: has a quote that is not closed/)
-    assert.match(first.output, /Rejected, line 12: weightUnit must be one of/)
-    assert.match(first.output, /Stored: 5, already known: 0, rejected: 5/)
+    const firstRun = await run(place, file)
+    assert.equal(firstRun.code, 1, firstRun.output)
+    assert.match(firstRun.output, /Rejected, line 3: weight must be from/)
+    assert.match(firstRun.output, /Rejected, line 4: timestamp must be a time with its offset/)
+    assert.match(firstRun.output, /Rejected, line 6: has another number of columns/)
+    assert.match(firstRun.output, /Rejected, line 7: has a quote that is not closed/)
+    assert.match(firstRun.output, /Rejected, line 12: weightUnit must be one of/)
+    assert.match(firstRun.output, /Stored: 5, already known: 0, rejected: 5/)
     const { items } = assertStatus(await place.call('GET', 'procedure/bodyweight?order=asc'))
     assert.deepEqual(
       items.map(({ weight, comment }: Record<string, unknown>) => [weight, comment]),
@@ -224,8 +224,8 @@ describe('npm run import', function () {
   it('finds the service that runs on DATA_DIR, and otherwise says where it looked', async () => {
     const place = await newPlace()
     const file = fileOf('timestamp,weight,weightUnit\n2026-01-01T00:00:00Z,70,kg')
-    const found = startWithoutUrl(place, file, { DATA_DIR: config.dataDir })
-    assert.match(await text(found.stdout), /Stored: 1/)
+    const importing = startWithoutUrl(place, file, { DATA_DIR: config.dataDir })
+    assert.match(await text(importing.stdout), /Stored: 1/)
     const DATA_DIR = join(directory, 'elsewhere')
     mkdirSync(DATA_DIR)
     writeFileSync(join(DATA_DIR, 'service.json'), '{"url":5}')

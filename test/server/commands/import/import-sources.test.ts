@@ -257,9 +257,9 @@ describe('npm run import, for files of other programs,', function () {
     ])
     const [measured] = assertStatus(await place.call('GET', 'procedure/bloodpressure')).items
     assert.deepEqual([measured.systolic, measured.diastolic, measured.comment], [128, 82, 'At rest\nSeated'])
-    const [gout, found] = assertStatus(await place.call('GET', 'diagnosis')).items
+    const [gout, diagnosis] = assertStatus(await place.call('GET', 'diagnosis')).items
     assert.deepEqual(
-      [found.name, found.code.code, found.severity, found.comment],
+      [diagnosis.name, diagnosis.code.code, diagnosis.severity, diagnosis.comment],
       ['Asthma', '195967001', 'severe', 'Mild\nAt night\nonset: childhood'],
     )
     assert.equal(gout.comment, 'onset: 40 years')
@@ -427,8 +427,8 @@ describe('npm run import, for files of other programs,', function () {
         this,
         `sample/synthea-${person}.bundle.json`,
       )
-      const all = bundle.entry.map(({ resource }) => JSON.stringify(resource))
-      const count = (pattern: RegExp) => all.filter((text) => pattern.test(text)).length
+      const resourceTexts = bundle.entry.map(({ resource }) => JSON.stringify(resource))
+      const count = (pattern: RegExp) => resourceTexts.filter((text) => pattern.test(text)).length
       const coded = (code: string) =>
         count(new RegExp(`"resourceType":"Observation".*?"code":\\{"coding":\\[\\{[^}]*"code":"${code}"`))
       const place = await newPlace()
