@@ -11,7 +11,7 @@ Reads the syntax of the product and of its tests, and fails if:
   - a constant of time does not say its unit (_MS or _S) or what it limits, or has two values by the same name
   - the name of a limit does not begin with MAX_ or MIN_
   - no export of a file resembles the file's name
-  - the whole name of a variable or parameter is a participle or preposition, such as "known" or "of"; in tests, only
+  - the whole name of a variable, parameter or private member is a participle or preposition, such as "known" or "of"; in tests, only
     "all", "found", "late" and "others" are refused
   - a test title does not begin with a verb or the subject
 `
@@ -194,12 +194,14 @@ const NO_NOUNS = new Set('about beside by here is it of own than then those what
 const NAMES_WITHOUT_NOUN = new Set([...BARE_PARTICIPLES, ...NO_NOUNS])
 const TEST_NAMES_WITHOUT_NOUN = new Set(['all', 'found', 'late', 'others'])
 
+const isPrivateMember = (node) =>
+  (ts.isPropertyDeclaration(node) || ts.isMethodDeclaration(node)) && ts.isPrivateIdentifier(node.name)
+
 function checkVariables(file, refusedNames) {
   visit(file, (node) => {
-    if (!ts.isVariableDeclaration(node) && !ts.isParameter(node)) return
-    const { name } = node
-    if (ts.isIdentifier(name) && refusedNames.has(name.text))
-      report(file, name, `${name.text}: say what it is, by a noun, as in knownIds`)
+    if (!ts.isVariableDeclaration(node) && !ts.isParameter(node) && !isPrivateMember(node)) return
+    const text = node.name.getText().replace('#', '')
+    if (refusedNames.has(text)) report(file, node.name, `${text}: say what it is, by a noun, as in knownIds`)
   })
 }
 

@@ -29,12 +29,12 @@ export async function createParseCredentials(appId: string, db: Db): Promise<Cre
     ...createLinkMethods(parse, db),
     async signUp({ id, ...account }) {
       const creation = rest.create(config, auth.master(config), '_User', toUserData(account), { newId: id })
-      return (await translating(creation, toSignUpError)).response.objectId
+      return (await withTranslatedError(creation, toSignUpError)).response.objectId
     },
     async logIn(email, password, installationId) {
       const request = { info: { context: {}, installationId }, body: { email, password }, query: {} }
       const loggedIn = parse.users.handleLogIn({ config, auth: auth.nobody(config), ...request })
-      return (await translating(loggedIn, toLoginError)).response
+      return (await withTranslatedError(loggedIn, toLoginError)).response
     },
     async matchesPassword(mvUid, password) {
       const user = await usersOf(db).findOne({ _id: mvUid }, { projection: { _hashed_password: 1 } })
@@ -43,17 +43,19 @@ export async function createParseCredentials(appId: string, db: Db): Promise<Cre
     async requireAllowedPassword(objectId, password, username) {
       const data = { password, ...(username !== undefined && { username }) }
       const write = new parse.RestWrite(config, auth.master(config), '_User', { objectId }, data)
-      await translating(write._validatePasswordPolicy(), (error) => toChangeError(db, objectId, error))
+      await withTranslatedError(write._validatePasswordPolicy(), (error) =>
+        toChangeError(db, objectId, error),
+      )
     },
     async changePassword(objectId, password) {
       const change = rest.update(config, auth.master(config), '_User', { objectId }, { password })
-      await translating(change, (error) => toChangeError(db, objectId, error))
+      await withTranslatedError(change, (error) => toChangeError(db, objectId, error))
     },
   })
 }
 
 /** Replaces the error of some work. */
-const translating = <T>(work: Promise<T>, translate: (error: unknown) => unknown): Promise<T> =>
+const withTranslatedError = <T>(work: Promise<T>, translate: (error: unknown) => unknown): Promise<T> =>
   work.catch(async (error: unknown) => Promise.reject(await translate(error)))
 
 /** Converts Parse's errors during a database outage, in all functions. */
@@ -61,7 +63,7 @@ const translateOutages = (credentials: Credentials): Credentials =>
   Object.fromEntries(
     Object.entries<(...args: never[]) => Promise<unknown>>({ ...credentials }).map(([name, ask]) => [
       name,
-      (...args: never[]) => translating(ask(...args), toOutageError),
+      (...args: never[]) => withTranslatedError(ask(...args), toOutageError),
     ]),
   ) as never
 
@@ -108,7 +110,7 @@ function createLinkMethods({ config, auth }: AccountInternals, db: Db) {
       return token
     },
     async resetPassword(token, newPassword) {
-      await translating(userController.updatePassword(token, newPassword), toResetError)
+      await withTranslatedError(userController.updatePassword(token, newPassword), toResetError)
     },
   } satisfies Partial<Credentials>
 }

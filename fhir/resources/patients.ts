@@ -87,13 +87,13 @@ class Patients implements ResourceSource {
 
   search(caller: Caller, search: ResourceSearch): Promise<FoundResources> {
     return searchPersons(search, async (ids) => {
-      const all = ids ? await this.#named(caller, ids) : await this.#readable(caller)
+      const all = ids ? await this.#findByIds(caller, ids) : await this.#findReadable(caller)
       return Promise.all(all.map((ehr) => this.#show(caller, ehr)))
     })
   }
 
   /** @throws InvalidInput for too many */
-  async #named(caller: Caller, ids: readonly string[]): Promise<EhrView[]> {
+  async #findByIds(caller: Caller, ids: readonly string[]): Promise<EhrView[]> {
     if (ids.length > MAX_EHRS)
       throw parameterError('_id', 'too-costly', `must have at most ${MAX_EHRS} values`)
     const [anonymizedIds, ...found] = await Promise.all([
@@ -104,7 +104,7 @@ class Patients implements ResourceSource {
   }
 
   /** @throws InvalidInput for a caller of too many EHRs */
-  async #readable(caller: Caller): Promise<EhrView[]> {
+  async #findReadable(caller: Caller): Promise<EhrView[]> {
     const { items, next } = await this.#ehrs.list(caller, { limit: MAX_EHRS })
     if (next !== null)
       throw parameterError('_id', 'too-costly', 'must be given: you may read too many patients to search')

@@ -58,7 +58,9 @@ export async function readComposition<T extends { template: Template }>(
       ? await runInTimeSlices(templateViolationsInSteps(template.template, object), slice)
       : []
   if (violations.length > 0 || object === undefined)
-    throw new ServiceError('InvalidInput', { violations: [...violations, ...unreported(broken, violations)] })
+    throw new ServiceError('InvalidInput', {
+      violations: [...violations, ...selectUnreported(broken, violations)],
+    })
   if (template === undefined)
     throw new ServiceError('RuleViolated', { violations: [unknownTemplateViolation(templateId)] })
   if (broken.length > 0) throw new ServiceError('RuleViolated', { violations: broken })
@@ -66,7 +68,7 @@ export async function readComposition<T extends { template: Template }>(
 }
 
 /** Without what the template misses because the model refuses it, or misses it, too. */
-const unreported = (broken: readonly Violation[], violations: readonly Violation[]): Violation[] =>
+const selectUnreported = (broken: readonly Violation[], violations: readonly Violation[]): Violation[] =>
   broken.filter(
     ({ code, path }) =>
       code !== 'existence' || !violations.some((one) => one.path === path || one.path.startsWith(`${path}.`)),

@@ -52,7 +52,7 @@ export class CompositionDefaults {
   readonly reading: Reading
   readonly #template: Template
   readonly #context: SimpleNode
-  readonly #taken = new Map<string, unknown>()
+  readonly #valuesByName = new Map<string, unknown>()
 
   constructor(template: Template, context: SimpleNode, currentTime: string) {
     this.#template = template
@@ -80,19 +80,19 @@ export class CompositionDefaults {
   }
 
   #text(name: string): string | undefined {
-    if (!this.#taken.has(name))
-      this.#taken.set(name, this.#context.takeAll(name)[0]?.take('', 'code', 'value'))
-    const value = this.#taken.get(name)
+    if (!this.#valuesByName.has(name))
+      this.#valuesByName.set(name, this.#context.takeAll(name)[0]?.take('', 'code', 'value'))
+    const value = this.#valuesByName.get(name)
     return value === undefined ? undefined : String(value)
   }
 
   /** An object of `ctx/`, by its attribute. */
   #value(name: string, rmType: string, attribute = name): unknown {
-    if (!this.#taken.has(name)) {
+    if (!this.#valuesByName.has(name)) {
       const [node] = this.#context.takeAll(name)
-      this.#taken.set(name, node && readValue(node, { rmType, attribute }, this.reading))
+      this.#valuesByName.set(name, node && readValue(node, { rmType, attribute }, this.reading))
     }
-    return this.#taken.get(name)
+    return this.#valuesByName.get(name)
   }
 
   #completeComposition(object: RmObject): void {
@@ -154,8 +154,9 @@ export class CompositionDefaults {
 
   /** `ctx/participation_name:0` and its likes. */
   #participations(): RmObject[] {
-    if (!this.#taken.has('participation')) this.#taken.set('participation', this.#readParticipations())
-    return this.#taken.get('participation') as RmObject[]
+    if (!this.#valuesByName.has('participation'))
+      this.#valuesByName.set('participation', this.#readParticipations())
+    return this.#valuesByName.get('participation') as RmObject[]
   }
 
   #readParticipations(): RmObject[] {

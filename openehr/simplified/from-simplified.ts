@@ -39,7 +39,7 @@ class CompositionReader {
   readonly #defaults: CompositionDefaults
   readonly #slice: TimeSlice
   /** The objects and the steps to them, each before its members. */
-  readonly #made = new Map<unknown, FormStep>()
+  readonly #stepsByObject = new Map<unknown, FormStep>()
 
   constructor(template: Template, defaults: CompositionDefaults, slice: TimeSlice) {
     this.#template = template
@@ -55,12 +55,12 @@ class CompositionReader {
     })
     await this.#fill(form, node, composition)
     // Structures that this adds come at the end, so that they get theirs, too.
-    for (const [object, { constraint }] of this.#made) {
+    for (const [object, { constraint }] of this.#stepsByObject) {
       this.#addStructures(object as RmObject, constraint)
       if (this.#slice.isOver()) await this.#slice.yieldToOthers()
     }
     await mapInSlices(
-      [...this.#made.keys()].reverse(),
+      [...this.#stepsByObject.keys()].reverse(),
       (object) => this.#defaults.complete(object as RmObject),
       this.#slice,
     )
@@ -118,7 +118,8 @@ class CompositionReader {
       if (rmType === 'ELEMENT') {
         object = this.#attach(object, step, this.#newObject(step, rmType))
         this.#readElement(node, object)
-      } else object = this.#shared(object, step) ?? this.#attach(object, step, this.#newObject(step, rmType))
+      } else
+        object = this.#findShared(object, step) ?? this.#attach(object, step, this.#newObject(step, rmType))
     }
     const last = form.steps.at(-1) as FormStep
     if (!node.isEmpty) await this.#attachValue(form, last, node, object)
@@ -149,9 +150,11 @@ class CompositionReader {
   }
 
   /** A structure that several forms share. */
-  #shared(parent: RmObject, { attribute, constraint }: FormStep): RmObject | undefined {
+  #findShared(parent: RmObject, { attribute, constraint }: FormStep): RmObject | undefined {
     const there = [parent[attribute]].flat()
-    return there.find((one) => this.#made.get(one)?.constraint === constraint) as RmObject | undefined
+    return there.find((one) => this.#stepsByObject.get(one)?.constraint === constraint) as
+      | RmObject
+      | undefined
   }
 
   #attach<T>(parent: RmObject, { attribute, multiple }: FormStep, value: T): T {
@@ -166,7 +169,7 @@ class CompositionReader {
   #newObject(step: FormStep, rmType: string): RmObject {
     const _type = CONCRETE_CLASSES[rmType] ?? rmType
     const object: RmObject = { _type }
-    this.#made.set(object, step)
+    this.#stepsByObject.set(object, step)
     const { constraint } = step
     if (constraint === undefined || !isSubclassOf(_type, 'LOCATABLE')) return object
     const id = nodeIdOf(constraint)

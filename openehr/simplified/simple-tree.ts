@@ -16,7 +16,7 @@ export class SimpleNode {
   readonly parts = new Map<string, Scalar>()
   readonly children = new Map<string, Map<number, SimpleNode>>()
   /** The names whose nodes have been taken. */
-  readonly #taken = new Set<string>()
+  readonly #takenNames = new Set<string>()
 
   constructor(path = '') {
     this.path = path
@@ -39,7 +39,7 @@ export class SimpleNode {
 
   /** The names of nodes that have not been taken. */
   get names(): string[] {
-    return [...this.children.keys()].filter((name) => !this.#taken.has(name))
+    return [...this.children.keys()].filter((name) => !this.#takenNames.has(name))
   }
 
   get isEmpty(): boolean {
@@ -59,8 +59,8 @@ export class SimpleNode {
 
   /** Takes the nodes of a name, once, in the order of their numbers. */
   takeAll(name: string): SimpleNode[] {
-    if (this.#taken.has(name)) return []
-    this.#taken.add(name)
+    if (this.#takenNames.has(name)) return []
+    this.#takenNames.add(name)
     return [...(this.children.get(name) ?? [])].sort(([a], [b]) => a - b).map(([, node]) => node)
   }
 

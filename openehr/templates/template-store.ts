@@ -166,7 +166,7 @@ export class TemplateStore {
    */
   async get(caller: Caller, name: string): Promise<StoredTemplate> {
     const head = await this.#findNamed(caller, name)
-    const template = await this.#parsed(caller, head)
+    const template = await this.#parseTemplate(caller, head)
     // Earlier versions of the service stored any template.
     requireExpandable(template.template.root)
     return template
@@ -176,7 +176,7 @@ export class TemplateStore {
   async getCached(caller: Caller, templateId: string): Promise<StoredTemplate> {
     const key = normalizeTemplateId(templateId)
     const look = () => this.#find(key)
-    return this.#parsed(
+    return this.#parseTemplate(
       caller,
       requireReadableHead(
         caller,
@@ -185,7 +185,7 @@ export class TemplateStore {
     )
   }
 
-  async #parsed(caller: Caller, head: SavedRecord<TemplateHeadRecord>): Promise<StoredTemplate> {
+  async #parseTemplate(caller: Caller, head: SavedRecord<TemplateHeadRecord>): Promise<StoredTemplate> {
     const cachedTemplate = this.#cache.get(head.id)
     if (cachedTemplate) return { head, template: cachedTemplate }
     const bytes = await this.#readFile(caller, head.id)

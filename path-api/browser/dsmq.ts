@@ -301,7 +301,7 @@ interface DsmqOptions {
       this.#tell('status', this.#words.sending)
       this.#lock(true)
       try {
-        this.#stored(await answerOf(await this.#request()))
+        this.#showStored(await answerOf(await this.#request()))
       } catch (error) {
         this.#lock(false)
         const status = error instanceof Refused ? error.status : 500
@@ -336,7 +336,7 @@ interface DsmqOptions {
       })
     }
 
-    #stored(result: unknown): void {
+    #showStored(result: unknown): void {
       const notice = make('p', {
         class: 'dsmq',
         role: 'status',

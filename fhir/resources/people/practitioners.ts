@@ -36,7 +36,7 @@ class Practitioners implements ResourceSource {
     return searchPersons(search, async (ids) => {
       const users = ids
         ? await connections.findKnown(caller, ids.map(userIdOfPractitioner))
-        : await this.#known(caller)
+        : await this.#listKnownUsers(caller)
       const found = await Promise.all(
         [...users].map((mvUid) =>
           persons.get(asConnection(caller, mvUid), mvUid).catch(ifNotFound(undefined)),
@@ -47,7 +47,7 @@ class Practitioners implements ResourceSource {
   }
 
   /** @throws InvalidInput for a caller with too many connections */
-  async #known(caller: Caller): Promise<string[]> {
+  async #listKnownUsers(caller: Caller): Promise<string[]> {
     if (caller.helper) return []
     const { items, next } = await this.#profiles.connections.listConnected(caller, MAX_USERS)
     if (next !== null)

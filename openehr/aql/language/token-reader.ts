@@ -103,14 +103,14 @@ export class TokenReader {
     if (kind === 'parameter') return { kind: 'parameter', name: this.take().text, position }
     if (kind === 'string') return { kind: 'literal', value: this.take().text, position }
     if (kind === 'number') return { kind: 'literal', value: this.#number(), position }
-    if (this.isSymbol('-')) return { kind: 'literal', value: this.#negative(), position }
+    if (this.isSymbol('-')) return { kind: 'literal', value: this.#readNegative(), position }
     const literal = kind === 'word' ? lookUp(NAMED_LITERALS, text.toUpperCase()) : undefined
     if (literal === undefined || this.isSymbol('/', 1) || this.isSymbol('[', 1)) return undefined
     this.take()
     return { kind: 'literal', value: literal.value, position }
   }
 
-  #negative(): number {
+  #readNegative(): number {
     let sign = 1
     while (this.symbol('-')) sign = -sign
     if (this.peek().kind !== 'number') this.fail('a number')

@@ -92,7 +92,7 @@ export class Dispatcher {
     if (request.autocommit === false) return this.#inTransaction(name, command, context)
     if (isNullish(request.txnNumber)) return command.run(context)
     return name in writes
-      ? this.#retryable(command, context)
+      ? this.#runRetryable(command, context)
       : fail(50768, `txnNumber without autocommit is for retryable writes; ${name} is not one`)
   }
 
@@ -132,7 +132,7 @@ export class Dispatcher {
     }
   }
 
-  async #retryable(command: Command, context: CommandContext): Promise<Document | Buffer> {
+  async #runRetryable(command: Command, context: CommandContext): Promise<Document | Buffer> {
     const session = context.owner ?? ''
     const write = { session, number: toBigInt(context.command.txnNumber) }
     while (this.runningWrites.has(session)) await this.runningWrites.get(session)

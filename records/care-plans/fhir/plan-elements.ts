@@ -5,11 +5,11 @@ import type { FhirElement } from '../../fhir/fhir-element.ts'
 const plannedMark = (valueBoolean: boolean) => ({ extension: [{ url: ownUri('planned'), valueBoolean }] })
 
 /** `period.start` -> `period._start`: the place of extensions of a date. */
-const besides = (path: string): string => path.replace(/(?<![^.])([^.]+)$/, '_$1')
+const extensionPlaceOf = (path: string): string => path.replace(/(?<![^.])([^.]+)$/, '_$1')
 
 /** What the mark of a date says; undefined: it has none. */
 function readPlannedMark(resource: FhirJson, path: string): unknown {
-  const extensions = elementAt(resource, `${besides(path)}.extension`)
+  const extensions = elementAt(resource, `${extensionPlaceOf(path)}.extension`)
   if (!Array.isArray(extensions)) return undefined
   return extensions.find((one) => one?.url === ownUri('planned'))?.valueBoolean
 }
@@ -37,8 +37,8 @@ export function plannedDateElement(
       if (actual === undefined)
         return planned === undefined
           ? {}
-          : joinElements([elementWith(path, planned), elementWith(besides(path), plannedMark(true))])
-      const mark = isPlanned ? elementWith(besides(path), plannedMark(false)) : {}
+          : joinElements([elementWith(path, planned), elementWith(extensionPlaceOf(path), plannedMark(true))])
+      const mark = isPlanned ? elementWith(extensionPlaceOf(path), plannedMark(false)) : {}
       return joinElements([elementWith(path, actual), mark, plannedExtension.show(record)])
     },
     read: (resource) => {

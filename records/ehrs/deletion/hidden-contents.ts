@@ -25,7 +25,7 @@ export const IS_HIDDEN: Filter<ParseDocument> = { _rperm: { $regex: '^removed-' 
 /** The prefixes of an entry, and the container that the last of them names. */
 const PREFIXES = /^(?:removed-([^:]+):)+/
 
-const former = (permissions: readonly string[] = []): string[] =>
+const withoutPrefixes = (permissions: readonly string[] = []): string[] =>
   permissions.map((one) => one.replace(PREFIXES, ''))
 
 /**
@@ -48,7 +48,11 @@ export async function findHiddenRecords(
     .limit(limit)
   return (await found.toArray()).flatMap((document) => {
     const [, containerId = ''] = PREFIXES.exec(document._rperm?.[0] ?? '') ?? []
-    const visibleDocument = { ...document, _rperm: former(document._rperm), _wperm: former(document._wperm) }
+    const visibleDocument = {
+      ...document,
+      _rperm: withoutPrefixes(document._rperm),
+      _wperm: withoutPrefixes(document._wperm),
+    }
     const { _id: id, ehrId } = document
     return isPermitted(visibleDocument._rperm, caller)
       ? [{ collection, id, ehrId: String(ehrId), containerId, document: visibleDocument as ParseDocument }]

@@ -209,13 +209,13 @@ export const dateParameter = (
 
 /** The first of these fields that a record has meets the condition. */
 const firstOf = (fields: readonly string[], condition: object): Conditions[] =>
-  fields.map((field, i) => ({ ...absent(fields.slice(0, i)), [field]: condition }))
+  fields.map((field, i) => ({ ...absenceConditions(fields.slice(0, i)), [field]: condition }))
 
-const absent = (fields: readonly string[]): Conditions =>
+const absenceConditions = (fields: readonly string[]): Conditions =>
   Object.fromEntries(fields.map((field) => [field, { exists: false }]))
 
 /** One of the fields is there. */
-const present = (fields: readonly string[]): Conditions[] =>
+const presenceConditions = (fields: readonly string[]): Conditions[] =>
   fields.map((field) => ({ [field]: { exists: true } }))
 
 /**
@@ -231,8 +231,8 @@ export const periodParameter = (
   const formatDay = (time: Date) => time.toISOString().slice(0, 10)
   const starts = (condition: object) => firstOf(start, condition)
   const ends = (condition: object) => firstOf(end, condition)
-  const openStart = present(end).map((one) => ({ ...absent(start), ...one }))
-  const openEnd = present(start).map((one) => ({ ...absent(end), ...one }))
+  const openStart = presenceConditions(end).map((one) => ({ ...absenceConditions(start), ...one }))
+  const openEnd = presenceConditions(start).map((one) => ({ ...absenceConditions(end), ...one }))
   const startsBefore = (time: Date) => [...starts({ to: formatDay(time) }), ...openStart]
   const endsFrom = (time: Date) => [...ends({ from: formatDay(time) }), ...openEnd]
   return {

@@ -12,7 +12,7 @@ const FAULTLESS = {
 describe('npm run names', () => {
   const check = (files: Record<string, string>) => runGate('names.mjs', files)
 
-  it('accepts good names, also those of another program, a re-export, and constants that are no times', () => {
+  it('accepts good names, also those of another program, a re-export, and constants that are not times', () => {
     const { status, stderr } = check({
       ...FAULTLESS,
       'server/queues.ts':
@@ -56,6 +56,11 @@ describe('npm run names', () => {
       'a variable that is named by a participle',
       { 'server/senders.ts': "const known = ['a']\nexport const senders = known\n" },
       'server/senders.ts:1: known: say what it is, by a noun, as in knownIds',
+    ],
+    [
+      'a private member that is named by a participle',
+      { 'server/readers.ts': 'export class Readers {\n  #seen = 0\n}\n' },
+      'server/readers.ts:2: seen: say what it is, by a noun, as in knownIds',
     ],
     [
       'a variable of a test that is named by an adjective',

@@ -105,7 +105,7 @@ const field = (name: string, spec: unknown, compile: Compile, collation?: Collat
   if (others.length > 0) fail(40238, `The field '${name}' must specify one accumulator`)
   const operand = spec[operator]
   if (Array.isArray(operand)) fail(40237, `The ${operator} accumulator is a unary operator`)
-  if (operator === '$count') return counting(name, operand)
+  if (operator === '$count') return compileCount(name, operand)
   if (operator in sortingAccumulators) return keepingSeveral(name, operator, operand, compile, collation)
   const make = Object.hasOwn(accumulators, operator) ? accumulators[operator] : undefined
   if (!make) {
@@ -117,7 +117,7 @@ const field = (name: string, spec: unknown, compile: Compile, collation?: Collat
   return { name, wraps: wraps(operator, operand), of: value, begin: () => make(collation) }
 }
 
-const counting = (name: string, operand: unknown): Field => {
+const compileCount = (name: string, operand: unknown): Field => {
   if (!isObject(operand) || Object.keys(operand).length > 0)
     fail(14, '$count takes no arguments, i.e. $count:{}')
   return { name, of: () => new Int32(1), begin: () => (accumulators.$sum as () => Accumulator)() }

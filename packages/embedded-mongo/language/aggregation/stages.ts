@@ -240,7 +240,8 @@ const unwind: CreateStage = (body, { timer }) => {
           yield setArrayIndex(setComputedField(document, path, element), n)
         }
       } else if (!Array.isArray(value) && !isNullish(value)) yield setArrayIndex(document, null)
-      else if (keepEmpty) yield setArrayIndex(Array.isArray(value) ? without(document, path) : document, null)
+      else if (keepEmpty)
+        yield setArrayIndex(Array.isArray(value) ? withoutField(document, path) : document, null)
     }
   }
 }
@@ -253,11 +254,11 @@ export const setComputedField = (document: unknown, path: string[], value: unkno
   return copy
 }
 
-const without = (document: Document, path: string[]): Document => {
+const withoutField = (document: Document, path: string[]): Document => {
   const [key = '', ...rest] = path
   const copy = { ...documentFields(document) }
   if (rest.length === 0) delete copy[key]
-  else if (isObject(copy[key])) setMember(copy, key, without(copy[key], rest))
+  else if (isObject(copy[key])) setMember(copy, key, withoutField(copy[key], rest))
   return copy
 }
 

@@ -96,13 +96,13 @@ class Compilation implements Compiler {
       const compiledExpression = operator(operand, this, name)
       return this.#shared.varyingParts > before || this.#shared.late
         ? compiledExpression
-        : this.#folded(compiledExpression)
+        : this.#foldConstants(compiledExpression)
     }
     if (REFUSED_OPERATORS.has(name)) return fail(115, `expression ${name} is not supported by this engine`)
     return fail(168, `Unrecognized expression '${name}'`)
   }
 
-  #folded(expression: Expression): Expression {
+  #foldConstants(expression: Expression): Expression {
     let constant: { value: unknown } | undefined
     this.#shared.constantEvaluations.push(() => {
       constant = { value: expression({ root: undefined, variables: {} }) }

@@ -47,40 +47,40 @@ interface Change {
 /** The changes in one space. */
 class Space {
   /** By their keys as latin1. */
-  readonly #named = new Map<string, Change>()
+  readonly #changesByName = new Map<string, Change>()
   /**
-   * Changes not in `#named` yet, because nobody has looked one up since. Most index entries never get there:
+   * Changes not in `#changesByName` yet, because nobody has looked one up since. Most index entries never get there:
    * naming is slow.
    */
-  #fresh: Change[] = []
-  #sorted: string[] | undefined
+  #unnamedChanges: Change[] = []
+  #sortedNames: string[] | undefined
 
   add(change: Change): void {
-    this.#fresh.push(change)
+    this.#unnamedChanges.push(change)
   }
 
   /** The changes in the order of arrival. If a key changes several times, the last change counts. */
   *changesInOrder(): Iterable<Change> {
-    yield* this.#named.values()
-    yield* this.#fresh
+    yield* this.#changesByName.values()
+    yield* this.#unnamedChanges
   }
 
   /** One change for each key. */
   get named(): ReadonlyMap<string, Change> {
-    const { size } = this.#named
-    for (const change of this.#fresh) this.#named.set(change.key.toString('latin1'), change)
-    if (this.#named.size !== size) this.#sorted = undefined
-    if (this.#fresh.length > 0) this.#fresh = []
-    return this.#named
+    const { size } = this.#changesByName
+    for (const change of this.#unnamedChanges) this.#changesByName.set(change.key.toString('latin1'), change)
+    if (this.#changesByName.size !== size) this.#sortedNames = undefined
+    if (this.#unnamedChanges.length > 0) this.#unnamedChanges = []
+    return this.#changesByName
   }
 
   /** The changes with low <= key < high, in key order. */
   between(low: Buffer, high: Buffer): Change[] {
     const { named } = this
-    this.#sorted ??= [...named.keys()].sort()
-    const from = lowerBound(this.#sorted, low.toString('latin1'))
-    const to = lowerBound(this.#sorted, high.toString('latin1'))
-    return this.#sorted.slice(from, to).map((name) => named.get(name) as Change)
+    this.#sortedNames ??= [...named.keys()].sort()
+    const from = lowerBound(this.#sortedNames, low.toString('latin1'))
+    const to = lowerBound(this.#sortedNames, high.toString('latin1'))
+    return this.#sortedNames.slice(from, to).map((name) => named.get(name) as Change)
   }
 }
 
@@ -152,18 +152,18 @@ export class Overlay implements WritableView {
   }
 
   range(low: Buffer, high: Buffer, reverse = false, expected?: number): Iterable<Entry> {
-    const changes = this.#own(low, high)
+    const changes = this.#copyChanges(low, high)
     const below = this.#base.range(low, high, reverse, expected)
     return changes.length === 0 ? below : merge(below, reverse ? changes.reverse() : changes, reverse)
   }
 
   keys(low: Buffer, high: Buffer, reverse = false, expected?: number): Iterable<Buffer> {
-    if (this.#own(low, high).length === 0) return this.#base.keys(low, high, reverse, expected)
+    if (this.#copyChanges(low, high).length === 0) return this.#base.keys(low, high, reverse, expected)
     return keysOf(this.range(low, high, reverse, expected))
   }
 
   visit(low: Buffer, high: Buffer, reverse: boolean, most: number, visitor: Visitor): Buffer | undefined {
-    if (this.#own(low, high).length === 0) return this.#base.visit(low, high, reverse, most, visitor)
+    if (this.#copyChanges(low, high).length === 0) return this.#base.visit(low, high, reverse, most, visitor)
     let left = most
     for (const { key } of this.range(low, high, reverse, most))
       if (!visitor(key, 0, key.length) || --left === 0) return key
@@ -172,13 +172,13 @@ export class Overlay implements WritableView {
 
   count(low: Buffer, high: Buffer): number {
     let found = this.#base.count(low, high)
-    for (const { key, value } of this.#own(low, high))
+    for (const { key, value } of this.#copyChanges(low, high))
       found += (value ? 1 : 0) - (this.#base.get(key) ? 1 : 0)
     return found
   }
 
   /** A copy of this overlay's changes in the range: a reader sees the range as it was when it asked. */
-  #own(low: Buffer, high: Buffer): Change[] {
+  #copyChanges(low: Buffer, high: Buffer): Change[] {
     return this.#spaces.get(low.readUInt32BE(0))?.between(low, high) ?? []
   }
 }

@@ -82,7 +82,7 @@ class Pages {
   #pageSize = 0
   #lastPage = 0
   /** One bit for each page that is in use or free. */
-  #seen: Uint8Array | undefined
+  #seenPages: Uint8Array | undefined
 
   constructor(handle: number) {
     this.#handle = handle
@@ -99,7 +99,7 @@ class Pages {
 
   check(below?: Buffer): FileHead {
     const meta = this.#readMeta()
-    if (!below) this.#seen = new Uint8Array(this.#lastPage / 8 + 1)
+    if (!below) this.#seenPages = new Uint8Array(this.#lastPage / 8 + 1)
     this.#walk({
       ...treeAt(meta, META.free),
       sortable: (key) => Buffer.from(key).reverse(),
@@ -222,7 +222,7 @@ class Pages {
     if (count === 0) return
     if (!(from > 1 && from + count - 1 <= this.#lastPage))
       throw new DamagedFile(`uses page ${from}, which does not exist`)
-    const seenPages = this.#seen
+    const seenPages = this.#seenPages
     for (let page = from; seenPages && page < from + count; page++) {
       const bit = 1 << (page & 7)
       if ((seenPages[page >> 3] as number) & bit) throw new DamagedFile(`uses page ${page} twice`)

@@ -8,14 +8,20 @@ import { boolean, type Check, checkEach, checkKnown, number, oneOf, text } from 
 /** Ignored at all strengths below the highest: control characters and characters without width. */
 const ignoredCharacters = /(?![\t-\r\u0085])[\p{Cc}\p{Default_Ignorable_Code_Point}]/gu
 
-const visible = (text: string): string => (/[^ -~]/.test(text) ? text.replace(ignoredCharacters, '') : text)
+const withoutIgnoredCharacters = (text: string): string =>
+  /[^ -~]/.test(text) ? text.replace(ignoredCharacters, '') : text
 
 type Strength = 1 | 2 | 3 | 5
 
 const FOLD_BY_STRENGTH: Record<Strength, (text: string) => string> = {
-  1: (text) => visible(text).normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase().replaceAll('ß', 'ss'),
-  2: (text) => visible(text).normalize('NFC').toLowerCase(),
-  3: (text) => visible(text).normalize('NFC'),
+  1: (text) =>
+    withoutIgnoredCharacters(text)
+      .normalize('NFKD')
+      .replace(/\p{M}/gu, '')
+      .toLowerCase()
+      .replaceAll('ß', 'ss'),
+  2: (text) => withoutIgnoredCharacters(text).normalize('NFC').toLowerCase(),
+  3: (text) => withoutIgnoredCharacters(text).normalize('NFC'),
   5: (text) => text.normalize('NFC'),
 }
 

@@ -7,7 +7,7 @@ const FREE = -1
 export class ByteNumbers {
   /** The number of a string at the place of its hash, or behind it. */
   #slots = new Int32Array(64).fill(FREE)
-  readonly #known: Uint8Array[] = []
+  readonly #byteSequences: Uint8Array[] = []
   readonly #hashes: number[] = []
 
   of(bytes: Uint8Array, from: number, to: number): number {
@@ -16,14 +16,17 @@ export class ByteNumbers {
     for (; ; slot = (slot + 1) & (this.#slots.length - 1)) {
       const number = this.#slots[slot] as number
       if (number === FREE) break
-      if (this.#hashes[number] === hash && areEqual(this.#known[number] as Uint8Array, bytes, from, to))
+      if (
+        this.#hashes[number] === hash &&
+        areEqual(this.#byteSequences[number] as Uint8Array, bytes, from, to)
+      )
         return number
     }
-    this.#slots[slot] = this.#known.length
-    this.#known.push(Uint8Array.from(bytes.subarray(from, to)))
+    this.#slots[slot] = this.#byteSequences.length
+    this.#byteSequences.push(Uint8Array.from(bytes.subarray(from, to)))
     this.#hashes.push(hash)
-    if (this.#known.length * 2 > this.#slots.length) this.#grow()
-    return this.#known.length - 1
+    if (this.#byteSequences.length * 2 > this.#slots.length) this.#grow()
+    return this.#byteSequences.length - 1
   }
 
   #grow(): void {
