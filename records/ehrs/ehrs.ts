@@ -49,7 +49,8 @@ const SYSTEM_SUBJECT_INDEX: IndexDescription = {
   partialFilterExpression: { creatorId: SYSTEM_ID_RANGE },
 }
 
-const NOT_ITS_MANAGER = 'Only the subject of an EHR and administrators can delete it.'
+const EHR_DELETION_REFUSAL =
+  'Only the subject of an EHR and administrators can delete it, and its creator until the subject accepts it.'
 
 const EHR_RESOURCE = { collection: 'Ehr', ehr: 'id' } as const
 
@@ -107,7 +108,7 @@ export class Ehrs {
     return this.store.get(caller, { id })
   }
 
-  /** Tells whether the caller may read the EHR; not audited. */
+  /** Whether the caller may read the EHR; not audited. */
   isReadable(caller: Caller, id: string): Promise<boolean> {
     return canRead(this.#context, caller, 'Ehr', { _id: id })
   }
@@ -249,7 +250,7 @@ export class Ehrs {
       const ehr = await this.store.find(permittedCaller, { id }, { tx })
       if (!ehr) throw new ServiceError('NotFound')
       if (!canManageEhr(permittedCaller, ehr))
-        throw new ServiceError('Forbidden', { detail: NOT_ITS_MANAGER })
+        throw new ServiceError('Forbidden', { detail: EHR_DELETION_REFUSAL })
       await softDeleteEhrContents(this.#context, tx, permittedCaller, { ehrId: id, subjectId: ehr.subjectId })
       await this.store.removeUnaudited(permittedCaller, { id }, { tx, expected })
     })

@@ -48,7 +48,7 @@ export const SYSTEM_ID_RANGE = idsWithPrefix(SYSTEM_ID_PREFIX)
 /** A new id of a connected system; no user id has this form. */
 export const systemIdFrom = (newId: string): string => SYSTEM_ID_PREFIX + newId
 
-/** Tells whether an id is that of a connected system. */
+/** Whether an id is that of a connected system. */
 export const isSystemId = (id: unknown): id is string =>
   typeof id === 'string' && id.startsWith(SYSTEM_ID_PREFIX)
 
@@ -59,13 +59,13 @@ export const isSystemId = (id: unknown): id is string =>
 export const hasUserIdFormat = (subjectId: unknown): subjectId is string =>
   typeof subjectId === 'string' && /^[A-Za-z0-9]{10}$/.test(subjectId)
 
-/** The subject as a user; undefined for a subject who is no user, or has not accepted. */
+/** The subject as a user; undefined for a subject who is not a user, or has not accepted. */
 export const subjectOf = ({ subjectId, pending }: Omit<EhrAccessFields, '_id'>): string | undefined =>
   hasUserIdFormat(subjectId) && pending !== true ? subjectId : undefined
 
 /**
- * Tells whether a caller may delete an EHR and read its audit: its subject, or its creator while the subject
- * is no user or has not accepted. Write access alone is not enough, and no helper may do it for the subject.
+ * Whether a caller may delete an EHR and read its audit: administrators, its subject, and its creator while the subject
+ * is not a user or has not accepted. Write access alone is not enough, and no helper may do it for the subject.
  */
 export const canManageEhr = (caller: Caller, ehr: Omit<EhrAccessFields, '_id'>): boolean =>
   caller.unrestricted === true ||
