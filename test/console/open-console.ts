@@ -13,7 +13,7 @@ interface ConsoleOptions {
 
 const faults = new WeakMap<Page, string[]>()
 
-/** A refused request is no fault: the page shows it. */
+/** A refused request is not a fault: the page shows it. */
 const isFault = (text: string): boolean => !/Failed to load resource/.test(text)
 
 /** Asserts that nothing was thrown, and that the policy for scripts and styles refused nothing. */

@@ -137,7 +137,7 @@ describe('writes in FHIR', () => {
     assert.equal((await send('PUT', 'Observation/unknown1', { ...changed, id: 'unknown1' })).status, 404)
   })
 
-  it('name a start that is no time, though other fields follow from it', async () => {
+  it('name a start that is not a time, though other fields follow from it', async () => {
     const appointment = {
       resourceType: 'Appointment',
       status: 'booked',

@@ -112,7 +112,7 @@ describe('Ehr', () => {
       }
     })
 
-    it('can be deleted by its creator while its subject is no user, or has not agreed', async () => {
+    it('can be deleted by its creator while its subject is not a user, or has not agreed', async () => {
       for (const subjectId of ['patient 14', stranger.mvUid]) {
         const { objectId } = (await createClassClient(owner).post('Ehr', { subjectId }).expect(201)).body
         await createClassClient(owner).delete('Ehr', objectId).expect(200)

@@ -50,7 +50,7 @@ describe('the alert rules of a plan', () => {
     await logInOn(page, nurse)
     await goTo(page, `patients/${patient.ehrId}/plan/${planId}/alerts`)
     await page.getByLabel('Bo Smit, Doctor').check()
-    // Other rules that somebody changes meanwhile are no conflict.
+    // Changes of other rules in the meantime are not a conflict.
     const expected = [{ kind: 'heartrate', from: '2026-03-01', everyDays: 1, by: '09:00' }]
     const escalation = { afterMinutes: 10, participants: [nurse.mvUid] }
     assertStatus(await patient.call('PUT', path, { expected }))

@@ -58,7 +58,7 @@ describe('the forms for thresholds and alert rules', () => {
     assert.equal(await form.getByRole('status').textContent(), '')
   })
 
-  it('refuse minutes and days that are no number, or not possible', async () => {
+  it('refuse minutes and days that are not numbers, or not possible', async () => {
     await open('alerts')
     const minutes = page.locator('[name="escalation.afterMinutes"]')
     await minutes.fill('0')

@@ -201,7 +201,7 @@ describe('the pages of the console', () => {
     await takePicture(nursePage, 'console-patient')
   })
 
-  // After the other pages, when the records are no recent ones any more.
+  // After the other pages, when the records are no longer recent.
   describe('when they are loaded', () => {
     // The stream of changes tells of recent ones, whose records are rightly read again. Their age follows a clock that
     // moves while somebody writes or a page is open.

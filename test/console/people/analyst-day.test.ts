@@ -112,7 +112,7 @@ describe('the day of an analyst', () => {
     assertNoFaults(page)
   })
 
-  it('names parameters that are no JSON, and runs with those that are', async () => {
+  it('names parameters that are not JSON, and runs with those that are', async () => {
     const page = await openQueries(analyst)
     await type(page, weightsOf('x').replace("'x'", '$ehr'))
     const parameters = page.getByLabel('Values of the parameters, as JSON')

@@ -97,7 +97,7 @@ describe('the validation of resources in FHIR', () => {
     assert.equal(created.body.issue[0].severity, 'error')
   })
 
-  it('refuses what is no resource of the type, and unknown parameters', async () => {
+  it('refuses resources of another type, and unknown parameters', async () => {
     for (const [path, body, issue] of [
       ['Observation/$validate', { resourceType: 'Patient' }, 'code-invalid resourceType'],
       ['Observation/$validate?mode=profile', weight, 'code-invalid http.mode'],

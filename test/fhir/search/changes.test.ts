@@ -200,7 +200,7 @@ describe('the history of a type, and of all types, in FHIR', () => {
     await readFhir(mine, `Observation/${id}`)
   })
 
-  it('refuses what is no time and no cursor', async () => {
+  it('refuses texts that are neither times nor cursors', async () => {
     for (const [query, place] of [
       ['_since=yesterday', 'value http._since'],
       ['_cursor=abc', 'value http._cursor'],

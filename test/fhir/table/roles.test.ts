@@ -17,7 +17,7 @@ import { type Answer, call } from '../../harness/clients/path-client.ts'
 import { type Json, readFhir } from '../fhir-client.ts'
 import { createExamplesOfTypes, type TypeExample } from './examples-of-types.ts'
 
-/** Types that are no data of an EHR, so that its audit has no entry. */
+/** Types that are not data of an EHR, so that its audit has no entry. */
 const OF_USERS = ['Practitioner', 'RelatedPerson', 'Subscription']
 
 const REFUSED_OUTCOMES: Readonly<Record<string, string>> = { 404: 'denied', 403: 'refused' }

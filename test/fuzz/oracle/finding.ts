@@ -78,7 +78,7 @@ interface LogLine {
 const HARMLESS_LEVELS = ['trace', 'debug', 'info', 'warn']
 
 /**
- * The fault of a line of the service's output: it is no log line, or it reports an error.
+ * The fault of a line of the service's output: it is not a log line, or it reports an error.
  * @param asks the pending requests by their id
  */
 export function findLineFinding(text: string, asks: ReadonlyMap<string, FuzzRequest>): Finding | undefined {

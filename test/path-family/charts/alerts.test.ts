@@ -433,7 +433,7 @@ describe('an alert', () => {
     }
     assert.equal((await alertsOf(patient)).length, 6)
     const pressure = { carePlanId, timestamp, systolicUnit: 'kPa', diastolic: 10, diastolicUnit: 'kPa' }
-    // 18.6651 kPa are 139.99992 mm[Hg], which are stored as 139.9999 and are no hypertension.
+    // 18.6651 kPa are 139.99992 mm[Hg], which are stored as 139.9999 and are not hypertension.
     const grades = [
       [18.6, 'high-normal'],
       [18.6651, 'high-normal'],

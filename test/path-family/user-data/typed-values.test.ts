@@ -48,7 +48,7 @@ describe('the values of a data type', () => {
     assert.match(await refused(whole, 31, { unit: '[in_i]' }), /must be an integer/)
   })
 
-  it('are no values of Parse that its SDK cannot read, in any of the kinds with free data', async () => {
+  it('are not values of Parse that its SDK cannot read, in any of the kinds with free data', async () => {
     const type = await newType({ schema: {} })
     const start = '2026-03-01T20:00:00Z'
     const send = (free: unknown): Record<string, ReturnType<typeof store>> => ({

@@ -120,7 +120,7 @@ const tables: Record<string, Table> = {
       ['strings', { v: { $gte: '' } }, 'bfi'],
       ['dates', { v: { $gt: day(5) } }, 'j'],
       ['dates, inclusive', { v: { $gte: day(5), $lte: day(6) } }, 'cj'],
-      ['a date is no number', { v: { $lt: 1e15 } }, 'af'],
+      ['a date is not a number', { v: { $lt: 1e15 } }, 'af'],
       ['booleans', { v: { $lte: true } }, 'd'],
       ['objects compare by type, key, value', { v: { $gt: { x: 4 } } }, 'e'],
       ['object ids', { v: { $lt: new ObjectId('ffffffffffffffffffffffff') } }, 'g'],

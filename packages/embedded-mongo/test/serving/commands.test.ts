@@ -119,7 +119,7 @@ describe('commands', () => {
       await assert.rejects(one({ name: 1, n: 0 }), { code: 31254 })
     })
 
-    it('uses hints by name and key, and refuses a hint that is no index', async () => {
+    it('uses hints by name and key, and refuses a hint that names no index', async () => {
       await things.createIndex({ n: 1 }, { name: 'by_n' })
       assert.deepEqual(await ids({}, { hint: 'by_n' }), [2, 3, 1])
       assert.deepEqual(await ids({}, { hint: { n: 1 } }), [2, 3, 1])

@@ -18,7 +18,7 @@ const idRefusals: [code: number, what: string, spec: Document][] = [
   [67, 'without letters in its name', { ...idIndex, name: '' }],
   [2, 'that is descending', { ...idIndex, key: { _id: -1 } }],
   [2, 'of one and a half', { ...idIndex, key: { _id: 1.5 } }],
-  [14, 'of a version that is no number', { ...idIndex, v: '2' }],
+  [14, 'of a version that is not a number', { ...idIndex, v: '2' }],
   [67, 'of an unknown version', { ...idIndex, v: 3 }],
   [2, 'of half a version', { ...idIndex, v: 1.5 }],
   [197, 'that is unique', { ...idIndex, unique: true }],
@@ -31,8 +31,8 @@ const idRefusals: [code: number, what: string, spec: Document][] = [
 
 const refusals: [code: number, what: string, command: Document][] = [
   [2, 'an unknown validation level', { create: 'new', validationLevel: 'Off' }],
-  [14, 'a validation action that is no text', { collMod: 'things', validationAction: true }],
-  [14, 'a validator that is no document', { collMod: 'things', validator: false }],
+  [14, 'a validation action that is not a text', { collMod: 'things', validationAction: true }],
+  [14, 'a validator that is not a document', { collMod: 'things', validator: false }],
   [115, 'a validator', { collMod: 'things', validator: { a: 1 } }],
   [14, 'invalid options of a storage engine', { create: 'new', storageEngine: 1 }],
   [115, 'options of a storage engine', { create: 'new', storageEngine: { wiredTiger: {} } }],

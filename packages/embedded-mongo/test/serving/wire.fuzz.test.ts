@@ -96,7 +96,7 @@ const attacks: Record<string, Buffer> = {
   'an insert without documents': command({ insert: 'c', $db: 'fuzz' }),
   'an update that is a string': command({ update: 'c', updates: 'all', $db: 'fuzz' }),
   'an update of a string': command({ update: 'c', updates: ['all'], $db: 'fuzz' }),
-  'an aggregate that is no array': command({
+  'an aggregate that is not an array': command({
     aggregate: 'c',
     pipeline: { $match: {} },
     cursor: {},
@@ -110,7 +110,7 @@ const attacks: Record<string, Buffer> = {
   ),
   'a command nested 10,000 deep': sections(section(0, deep)),
   'a legacy OP_QUERY cut short': message(2004, Buffer.concat([int32(0), Buffer.from('admin.$cmd')])),
-  'a legacy OP_QUERY that is no hello': message(
+  'a legacy OP_QUERY that is not a hello': message(
     2004,
     Buffer.concat([int32(0), Buffer.from('admin.$cmd\0'), int32(0, -1), BSON.serialize({ dropDatabase: 1 })]),
   ),

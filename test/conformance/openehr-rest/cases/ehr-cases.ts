@@ -259,7 +259,7 @@ const refusals: ConformanceCase[] = [
   },
   {
     cases: 5,
-    does: 'refuses an id that is no UUID',
+    does: 'refuses an id that is not a UUID',
     run: async ({ rest }) => {
       for (const id of ['abcdefghij', 'ab12ef34gh', '1234567890', '9876543210', '000000042'])
         assertStatuses(await rest('PUT', `/ehr/${id}`, switches(true, true)), 400)

@@ -77,8 +77,8 @@ function below(object: RmObject, isLocal = false): RmObject[] {
 function namedNode(predicate: Predicate | undefined): string | undefined {
   if (predicate?.kind === 'node') return predicate.id.kind === 'literal' ? `${predicate.id.value}` : undefined
   if (predicate?.kind !== 'and' && predicate?.kind !== 'or') return undefined
-  const accepting = predicate.terms.map(namedNode)
-  return predicate.kind === 'or' && accepting.includes(undefined) ? undefined : accepting.find(Boolean)
+  const nodeIds = predicate.terms.map(namedNode)
+  return predicate.kind === 'or' && nodeIds.includes(undefined) ? undefined : nodeIds.find(Boolean)
 }
 
 /** All bindings of a FROM expression to objects below an object, which is bound to the class around it. */
@@ -145,14 +145,14 @@ function leads(member: unknown, parts: readonly PathStep[]): boolean {
  * leads to a node is missing, if there are others.
  */
 function steps(paths: readonly Path[], variables: ReadonlyMap<string, RmObject>): Steps[] {
-  const nodes = new Map(paths.flatMap(beginnings).map((one) => [one.key, one]))
+  const beginningsByKey = new Map(paths.flatMap(beginnings).map((one) => [one.key, one]))
   const reaches = (key: string, member: unknown): boolean =>
     paths.some((path) => {
       const position = beginnings(path).findIndex((one) => one.key === key)
       return position >= 0 && leads(member, path.parts.slice(position + 1))
     })
   let rows: Steps[] = [new Map()]
-  for (const { key, before, part, variable } of nodes.values())
+  for (const { key, before, part, variable } of beginningsByKey.values())
     rows = rows.flatMap((row) => {
       const parent = row.has(before) ? row.get(before)?.value : variables.get(variable)
       const values = members(parent, part)

@@ -132,7 +132,7 @@ describe('former versions of compositions', () => {
     const id = await commit(createPressureComposition(template, 142))
     await remove(id)
     assertProblem(await restore(randomUUID(), 1), 404, 'not-found')
-    // The latest version is no former one.
+    // The latest version is not a former one.
     for (const version of [2, 9]) {
       const answer = await restore(id, version)
       assertProblem(answer, 404, 'not-found')
