@@ -136,7 +136,7 @@ const insertIds = (path: string, ids: Record<string, unknown> = {}): string =>
 const contentTypeOf = (body: unknown) =>
   body instanceof Blob && body.type ? { 'content-type': body.type } : undefined
 
-/** @param cause what openapi-fetch throws before the request is sent, or while it reads a response that is no JSON */
+/** @param cause what openapi-fetch throws before the request is sent, or while it reads a response that is not JSON */
 function toProblem(cause: unknown): unknown {
   if (cause instanceof SyntaxError)
     // It comes from something else, such as the page of a proxy.

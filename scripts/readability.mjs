@@ -30,7 +30,7 @@ const DOCUMENTS = [
   'packages/embedded-mongo/README.md',
 ]
 
-/** Stands for inline code, which is no word but may begin a sentence. */
+/** Stands for inline code, which is not a word but may begin a sentence. */
 const CODE = '¤'
 
 /** A paragraph or a list item is one block, whose lines belong together. */

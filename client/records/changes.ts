@@ -27,7 +27,7 @@ interface StreamBlock {
   data: string
 }
 
-/** Splits Server-Sent Events. The rest of a stream that is cut off is no event. */
+/** Splits Server-Sent Events. The rest of a stream that is cut off is dropped. */
 class BlockParser {
   #rest = ''
 

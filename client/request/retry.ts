@@ -107,7 +107,7 @@ export async function sendWithRetry(request: SentRequest, options: SendOptions):
     if (lost && mayHaveSucceeded(outcome, request)) throw lost
     if (isLost(outcome)) lost = outcome
     const waitMs = delayMs(outcome, attempt)
-    // Asking for the response of a call that runs is no further attempt; the deadline of the call ends it.
+    // Asking again for the response of a running call does not count as an attempt; the deadline of the call ends it.
     const isOver = attempt >= attempts && (attempts === 1 || !isRunning(outcome))
     if (isOver || waitMs > maxWaitMs || !mayRetry(outcome, request)) throw outcome
     onWait?.(outcome, waitMs)

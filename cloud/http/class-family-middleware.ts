@@ -310,7 +310,7 @@ function keepUtcOffset(className: string, body: unknown): void {
   if (offset !== undefined && fieldTypeOf(className, 'utcOffset') !== undefined) values.utcOffset ??= offset
 }
 
-/** @throws Refusal for query parameters of a request that is no query */
+/** @throws Refusal for query parameters of a request that is not a query */
 function requireNoUnknownParameters(req: ParseRequest, parts: RequestPart[]): void {
   const isQuery = parts.some((part) => part.carrier === req && (isList(part) || isRetrieval(part)))
   const [name] = isQuery || req.auth.isMaster ? [] : Object.keys(req.query)

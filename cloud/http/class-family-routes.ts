@@ -44,7 +44,7 @@ export function createClassFamilyHandler(
   }
 }
 
-/** Tells the state of Parse Server, and is answered however many requests there are. */
+/** The state of Parse Server; answered even by an overloaded service. */
 const PROBE_PATH = /^\/health\/?$/
 
 /** Users, and class names without a leading underscore: internal classes have no route. */

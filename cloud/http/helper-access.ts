@@ -54,7 +54,7 @@ const objectNotFound = () => new Refusal(404, parseErrorCode.notFound, 'Object n
 const isClassReadableByHelper = (helper: ActingHelper | undefined, className: unknown): boolean =>
   !helper || (isClassName(className) && isReadableByHelper({ helper }, classKindOf(className).helperAct))
 
-/** Tells which classes a request of a helper reads, also through pointers. Without a class, as at log-out, it shows no objects. */
+/** The classes that a request of a helper reads, also through pointers. Without a class, as at log-out, it shows no objects. */
 export const createReadCheck =
   (helper: ActingHelper | undefined, parts: readonly RequestPart[]) =>
   (className: unknown): boolean =>

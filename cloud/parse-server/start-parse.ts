@@ -42,7 +42,7 @@ export async function startParse(
   return parse.app
 }
 
-/** A body may contain any `_ApplicationId`. Parse looks it up unchecked, and fails for one that is no string. */
+/** A body may contain any `_ApplicationId`. Parse looks it up unchecked, and fails for one that is not a string. */
 function ignoreNonTextAppIds(apps: Configurations['apps']): void {
   const { get } = apps
   apps.get = (id) => (typeof id === 'string' ? get.call(apps, id) : null)

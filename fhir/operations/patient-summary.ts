@@ -19,7 +19,7 @@ interface SummarySection {
   newestOfCode?: number
 }
 
-/** Nobody has what was refuted or entered in error. */
+/** A summary leaves out what was refuted or entered in error. */
 const HOLDS = { 'verification-status:not': 'refuted,entered-in-error' }
 
 /** The sections of the International Patient Summary for which the service has records. The first three are mandatory. */
@@ -88,7 +88,7 @@ const narrative = (resources: readonly FhirResource[], note: string) => {
   return { status: 'generated', div: `<div xmlns="http://www.w3.org/1999/xhtml">${content}</div>` }
 }
 
-/** What is missing in the record may exist nevertheless. */
+/** An empty section does not mean that the person has none. */
 const NO_ENTRIES = { code: 'unavailable', text: 'The record has no entries.' }
 const NO_SCOPE = { code: 'withheld', text: 'The app may not see these entries.' }
 

@@ -65,7 +65,7 @@ const PROBLEM_SYSTEM = 'urn:health-record-service:problem'
 function expressionOf(path: string): Pick<OutcomeIssue, 'expression' | 'location'> {
   const [, section, rest] = /^(body|query|path|header)(?:\.(.*))?$/.exec(path) ?? []
   if (section === undefined) return path === '' ? {} : { expression: [path] }
-  // A JSON Patch is a list, whose positions are no FHIRPath.
+  // A JSON Patch is a list, whose positions are not a FHIRPath.
   const [, position, below = ''] = /^\[?(\d+)\]?(\..*)?$/.exec(rest ?? '') ?? []
   if (position !== undefined) return { location: [`http.${section}[${position}]${below}`] }
   if (section === 'body') return rest ? { expression: [rest] } : {}

@@ -170,7 +170,7 @@ function longUrl(path: string, urls: Record<string, string>): Violation | undefi
   return long === undefined ? undefined : { path: `${path}.${long}`, code: 'maxLength', message }
 }
 
-/** Requires few of what each cost a search or a write. @throws ContentTooLarge */
+/** Limits the searches and writes that a Bundle causes. @throws ContentTooLarge */
 export function requireFew(count: number, plural: string): void {
   if (count <= MAX_ENTRIES) return
   const message = `must have at most ${MAX_ENTRIES} ${plural}`

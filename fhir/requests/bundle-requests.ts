@@ -118,7 +118,7 @@ export class BundleRequests {
     for (const one of reads) await read(one)
     if (writes.length > 0) {
       const write = (concurrency: number) => this.#writeAll(request, writes, concurrency, responses)
-      // Which of several concurrent creations the database refuses is chance. Alone, the entry at fault gets the error.
+      // Of concurrent creations, the database may refuse any. One by one, the entry at fault gets the error.
       await write(MAX_CONCURRENT_CREATIONS).catch(ifConflict(() => write(1)))
       const readAgain = createReader(withLimits(request))
       for (const one of reads)
@@ -210,7 +210,7 @@ export class BundleRequests {
     if (entry.method === 'DELETE') return { response: { status: '204' } }
     const resource = await this.#resources.read(request.caller, entry.type, id)
     return preferredResponse(
-      this.#written({ resource, created: isCreating(preparedEntry) }),
+      this.#toWriteResponse({ resource, created: isCreating(preparedEntry) }),
       request.preferences,
       [],
     )
@@ -305,7 +305,7 @@ export class BundleRequests {
         await this.#resources.remove(request.caller, entry.type, id, options)
       return { response: { status: '204' } }
     }
-    const response = this.#written(await this.#write(request.caller, preparedEntry, options))
+    const response = this.#toWriteResponse(await this.#write(request.caller, preparedEntry, options))
     return preferredResponse(response, request.preferences, droppedPaths)
   }
 
@@ -363,7 +363,7 @@ export class BundleRequests {
     return isKnown(entry, response) ? { response: { ...response, status: '304' } } : { ...read, response }
   }
 
-  #written(result: WrittenResource): EntryResponse {
+  #toWriteResponse(result: WrittenResource): EntryResponse {
     const { response, ...rest } = foundResponse(result)
     return { ...rest, response: { ...response, location: this.#resources.urlOf(result.resource) } }
   }
@@ -434,7 +434,7 @@ const isCreating = ({ entry, found }: PreparedEntry): boolean =>
 
 const isReading = ({ entry }: PreparedEntry): boolean => entry.method === 'GET'
 
-/** The search whose result an entry writes, or in place of which it creates. */
+/** The condition of an entry: the search that finds the resource to write, or that nothing may match. */
 function conditionOf(entry: BundleEntry): SearchParameters | undefined {
   if (entry.method === 'POST') return entry.ifNoneExist
   return isConditional(entry) ? entry.query : undefined

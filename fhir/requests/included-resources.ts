@@ -19,7 +19,7 @@ interface IncludedSources {
 
 interface IncludedResources {
   resources: FhirResource[]
-  /** The parameters of which not all resources are included. */
+  /** The parameters with more resources than the page includes. */
   cut: { name: string; value: string }[]
 }
 
@@ -71,7 +71,7 @@ export async function findIncluded(
   const add = async (name: string, include: Include, type: string, criterion: SearchCriterion) => {
     const count = budget.isUsedUp ? 0 : MAX_INCLUDED - result.resources.length
     if (criterion.values.length === 0) return
-    // Practitioners are no data of a patient.
+    // Practitioners are not data of a patient.
     const isNarrowed = patients.size > 0 && 'patient' in descriptionOf(type).parameters
     const criteria = isNarrowed ? [criterion, criterionOf('patient', patients)] : [criterion]
     const found = count > 0 ? await search(type, criteria, count) : undefined

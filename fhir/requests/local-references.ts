@@ -7,7 +7,7 @@ import type { FhirResource } from '../../records/fhir/mapping.ts'
  */
 export function localReferences(resource: FhirResource, base: string): FhirResource {
   const prefix = `${base}/`
-  // The criteria of a subscription are no reference, and have the URL, too.
+  // The criteria of a subscription are not a reference, but may contain the URL.
   const everywhere = resource.resourceType === 'Subscription'
   return replaceTexts(resource, (text, name) =>
     everywhere || name === 'reference' ? text.replaceAll(prefix, '') : text,

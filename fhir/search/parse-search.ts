@@ -97,7 +97,7 @@ export function parsePage(parameters: SearchParameters): PageRequest {
 /** Whether a client wants the number of results alone. @throws InvalidInput */
 export const isCountOnly = (parameters: SearchParameters): boolean => parseCount(parameters) === 0
 
-/** The start of `_since`. @throws InvalidInput for a text that is no date */
+/** The start of `_since`. @throws InvalidInput for a text that is not a date */
 export function parseSince(parameters: SearchParameters): Date | undefined {
   const text = single(parameters, '_since')
   if (text === undefined) return undefined

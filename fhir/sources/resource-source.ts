@@ -118,7 +118,7 @@ export interface FhirServices {
   publicUrl: string | undefined
   /** undefined in exports, which list no versions. */
   cursorEncryption?: CursorEncryption | undefined
-  /** Tells the changes of records; undefined in exports. */
+  /** The changes of records; undefined in exports. */
   feed?: Pick<ChangeFeed, 'position' | 'changesBetween'> | undefined
   /** The canonical JSON of an openEHR composition. */
   toCompositionJson(composition: {

@@ -75,7 +75,7 @@ export class SubscriptionNotifications {
     return { bundle: notificationOf(read), last: read.events.at(-1)?.number }
   }
 
-  /** Tells when to look for new events: they are audited by the searches that find them. @throws NotFound */
+  /** Calls back when there may be new events; the searches that find them are audited. @throws NotFound */
   async topicOf(caller: Caller, id: string): Promise<SubscriptionTopic> {
     const subscription = await this.#subscriptions.find(caller, id)
     const { concerns } = await this.#subscriptions.events.watch(caller, subscription)

@@ -25,7 +25,7 @@ const parseDecimal = (...texts: (string | undefined)[]): number | undefined => {
 const daysInMonth = (year: number, month: number): number =>
   new Date(Date.UTC(2000 + (year % 400), month, 0)).getUTCDate()
 
-/** `2026`, `2026-03`, `2026-03-01`, also without hyphens; undefined if it is no date. */
+/** `2026`, `2026-03`, `2026-03-01`, also without hyphens; undefined if it is not a date. */
 export function parseDate(text: string): PartialDateTime | undefined {
   const parts = DATE_PATTERN.exec(text)
   if (!parts) return undefined
@@ -39,7 +39,7 @@ export function parseDate(text: string): PartialDateTime | undefined {
   return { year, month, day }
 }
 
-/** `10`, `10:30`, `10:30:47.5`, `10:30:47+01:00`, also without colons; `24:00` ends a day. Undefined if it is no time. */
+/** `10`, `10:30`, `10:30:47.5`, `10:30:47+01:00`, also without colons; `24:00` ends a day. Undefined if it is not a time. */
 export function parseTime(text: string): PartialDateTime | undefined {
   const parts = TIME_PATTERN.exec(text)
   if (!parts) return undefined
@@ -94,7 +94,7 @@ export type Duration = Partial<Record<'Y' | 'M' | 'W' | 'D' | 'H' | 'N' | 'S', n
   negative: boolean
 }
 
-/** `P1Y2M`, `PT24H`, `-P3D`; undefined if it is no duration. */
+/** `P1Y2M`, `PT24H`, `-P3D`; undefined if it is not a duration. */
 export function parseDuration(text: string): Duration | undefined {
   const fields = DURATION_PATTERN.exec(text)
   if (!fields) return undefined

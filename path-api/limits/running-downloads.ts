@@ -20,7 +20,7 @@ export class RunningDownloads {
    * @throws TooManyRequests
    */
   add(account: string, body: unknown, isPermitted?: () => Promise<boolean>): void {
-    // Streams of events bound what they hold.
+    // Streams of events limit their own memory.
     if (!(body instanceof Readable) || body instanceof EventStreamWriter) return
     if (this.#counts.get(account) >= MAX_RUNNING_DOWNLOADS) {
       body.destroy()

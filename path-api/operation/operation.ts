@@ -129,7 +129,7 @@ interface OperationDefinition<
   countRequests?(input: OperationInput<Path, P, Q, B>): number
   /** Further violations of a body that does not fit its schema, so that one response lists them all. */
   furtherViolations?(body: object, bySchema: readonly Violation[]): Violation[]
-  /** Reads the resource of a PUT on whose path no GET shows it. */
+  /** Reads the resource of a PUT if no GET has the same path. */
   readCurrent?(input: OperationInput<Path, P, Q, B>, context: Context<A>): Reply<R> | Promise<Reply<R>>
   handle(input: OperationInput<Path, P, Q, B>, context: Context<A>): Reply<R> | Promise<Reply<R>>
 }

@@ -24,7 +24,7 @@ export interface GraphBand {
 
 /**
  * The bands of a kind in plans without thresholds: those of its usual preset, or else the unusually low and high values.
- * Between these two is no band: a value that somebody is not asked about again need not be normal.
+ * There is no band between these two: a value that needs no confirmation may still be abnormal.
  */
 function findUsualBands({ thresholdTarget, series }: GraphSource): AlertBands | undefined {
   const preset = Object.keys(thresholdTarget.presets)[0]

@@ -69,7 +69,7 @@ const erasureEntriesFor = (mvUid: string): Filter<HistoryEntry> => ({
 })
 
 /**
- * Has the rest of accounts erased whose conversations an earlier version left behind. Nobody can read these: a user of them
+ * Erases again the accounts whose conversations an earlier version left behind. Nobody can read these: a user of them
  * does not exist any more.
  * @param ending ends the search early
  */

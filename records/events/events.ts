@@ -57,7 +57,7 @@ export class Events extends EhrRecords<typeof Event.schema, keyof typeof Event.l
 
   /**
    * Takes a step in dealing with an alert. A repeated step gets no version.
-   * @throws NotFound, also for an event that is no alert; Forbidden; PreconditionFailed; RuleViolated
+   * @throws NotFound, also for an event that is not an alert; Forbidden; PreconditionFailed; RuleViolated
    */
   async handleAlert(
     caller: Caller,

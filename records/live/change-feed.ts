@@ -21,7 +21,7 @@ import {
 
 /** A subscriber of the change feed. */
 export interface FeedSubscriber {
-  /** Tells whether a change may be relevant; called before any document is read. */
+  /** Whether a change may be relevant; called before any document is read. */
   concerns(change: ChangedRecord): boolean
   /** Called in the order of the log; must return immediately. */
   deliver(changes: readonly RecordChange[], position: FeedPosition): void

@@ -19,7 +19,7 @@ export interface Subscriber {
   lookBack?: number | undefined
 }
 
-/** Tells the rights of those who have tokens. */
+/** Finds the rights of those who have tokens. */
 type TokenHolders = Pick<AppGrants, 'findRights'>
 
 /** The topic of a subscription. */
@@ -27,9 +27,9 @@ export interface SubscriptionTopic {
   concerns(change: ChangedRecord): boolean
   /** Decides by the record itself, when the ids do not suffice. */
   includes?(change: RecordChange, caller: Caller): boolean
-  /** Tells the caller of a change of a record that they may not read, or not any more. */
+  /** Whether the caller is told of a change of a record that they may not, or no longer, read. */
   isTold?(change: RecordChange, caller: Caller): boolean
-  /** Tells whether the caller may still access the topic; called periodically. */
+  /** Whether the caller may still access the topic; called periodically. */
   isReachable(caller: Caller): Promise<boolean>
   /** The listener shows none of the changed records, and audits what it reads by itself. */
   isAuditedByListener?: true

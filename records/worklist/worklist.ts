@@ -187,7 +187,7 @@ function decodeRank(cursor: string): RankedEntry['rank'] {
     const rank: unknown = JSON.parse(String(value))
     if (Array.isArray(rank) && rank.every((part) => ['number', 'string'].includes(typeof part))) return rank
   } catch {
-    // Below: it is no cursor of this list.
+    // Thrown below: the text is not a cursor of this list.
   }
   throw invalidCursorError()
 }

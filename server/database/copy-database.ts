@@ -29,7 +29,7 @@ const copyMarksOf = (target: Db) => target.collection<CopyMark>('copy.underway')
 export const hasUnfinishedCopy = async (target: Db): Promise<boolean> =>
   (await copyMarksOf(target).findOne({ _id: 'copy' })) !== null
 
-/** Tells the kind of a database; no service starts without it. Copied last. */
+/** The collection with the kind of a database. No service starts without it, so it is copied last. */
 const LAST_COLLECTION = 'environment'
 
 /** Maximum documents and bytes per batch. */

@@ -11,7 +11,7 @@ export const REQUEST_ARRIVAL_TIMEOUT_MS = 30_000
 /** Longer than the minute after which proxies drop idle connections, so that the proxy closes first. */
 const KEEP_ALIVE_TIMEOUT_MS = 65_000
 
-/** A request may wait as long as it may take to arrive, and be worked on as long again, without a byte in or out. */
+/** Without a byte in or out, a connection is closed after this many of these timeouts: a request may wait, and run. */
 const ARRIVAL_TIMEOUTS_WITHOUT_PROGRESS = 3
 
 /** Creates the server of the service, which refuses malformed and slow requests, and clients that do not read. */

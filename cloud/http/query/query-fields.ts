@@ -9,7 +9,7 @@ export function isFieldPath(name: unknown): name is string {
   return typeof name === 'string' && name.length <= 200 && /^[A-Za-z]\w*(\.[^.$\s,\0][^.$,\0]*)*$/.test(name)
 }
 
-/** Quotes the beginning of an input in an error message. An object may have a toString that is no function. */
+/** Quotes the beginning of an input in an error message. An object may have a toString that is not a function. */
 export const quoteInput = (value: unknown): string => {
   const text = typeof value === 'object' ? JSON.stringify(value) : String(value)
   return `"${text.slice(0, 64)}"`

@@ -135,7 +135,7 @@ interface MergeDraft<T> {
 /** Of a draft, only what the user changed is stored, so that no other part of the record stays in the browser. */
 interface StoredChanges<T> {
   changes: Partial<T>
-  /** Tells whether the record is still the one with which the typing began. */
+  /** Shows whether the record is still the one with which the typing began. */
   baseHash: number
 }
 

@@ -75,7 +75,7 @@ export function LoadedPage<T>({ query, children }: LoadedPageProps<T>) {
 }
 
 interface AccessiblePageProps {
-  /** Tells whether the record may be seen. */
+  /** The query that shows whether the record may be seen. */
   query: UseQueryResult<unknown>
   children: ReactNode
 }

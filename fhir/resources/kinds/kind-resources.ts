@@ -123,7 +123,7 @@ export class KindResources implements ResourceSource {
     })
   }
 
-  /** What a change of a record did to its resource of a stream: a part appears and disappears with its value. */
+  /** The version to which a change of a record led in a stream. A part is created and deleted with its value. */
   #versionIn(
     stream: ResourceStream,
     { id, version, at, action, ehrId, userId, application, isPresent }: ChangeOfRecord,

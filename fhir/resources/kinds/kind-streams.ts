@@ -72,7 +72,7 @@ const partParameter = (
   where: ({ text }) => where(splitResourceId(referencedId(text, type) ?? text)),
 })
 
-/** By the resource of a record its parts are found, and by a part the whole. */
+/** `has-member` leads from a record to its parts, `derived-from` from a part to the record. */
 const derivedFrom = (mapping: FhirMapping) => ({
   'derived-from': partParameter(
     mapping,
@@ -143,7 +143,7 @@ const patient = {
   modifiers: ['Patient'],
 } as const
 
-/** Some types call the patient also their subject. */
+/** Some types also name the patient in `subject`. */
 const patientParameters = ({ elements }: FhirMapping) =>
   elements.some(({ paths }) => paths.ehrId !== undefined && paths.ehrId !== 'patient')
     ? { patient, subject: patient }

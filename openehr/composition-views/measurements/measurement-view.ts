@@ -23,7 +23,7 @@ import { observationArchetypeOf } from './observation-archetypes.ts'
 
 const TIME_FIELD = 'timestamp'
 
-/** The measurements of a kind that are no part of a composition: each is an encounter with one observation. */
+/** The measurements of a kind that are not part of a composition: each is an encounter with one observation. */
 export function measurementView(kind: MeasurementKind): CompositionView {
   const { archetype, items } = observationArchetypeOf(kind)
   const head = compositionHead(kind.path, archetype, kind.words.en)

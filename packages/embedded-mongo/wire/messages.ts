@@ -11,7 +11,7 @@ const OP_MSG = 2013
 const CHECKSUM_PRESENT = 1
 const MORE_TO_COME = 2
 
-/** The bytes are no valid message, so the connection cannot continue. */
+/** The bytes are not a valid message, so the connection cannot continue. */
 class WireError extends Error {}
 
 export interface Request {

@@ -77,7 +77,7 @@ function commonScope(a: ResourceScope, b: ResourceScope): ResourceScope | undefi
 }
 
 /**
- * Reduces requested scopes to those that the app may have. Text that is no scope is left out. A scope that is granted
+ * Reduces requested scopes to those that the app may have. Texts that are not scopes are left out. A scope that is granted
  * as a whole keeps its text, so that apps of SMART 1 recognise it.
  */
 export function reduceScopes(requestedScopes: string, permittedScopes: readonly string[]): string[] {

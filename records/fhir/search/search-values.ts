@@ -98,7 +98,7 @@ export interface SearchQuantity {
   code: string | undefined
 }
 
-/** undefined for a text that is no quantity. */
+/** undefined for a text that is not a quantity. */
 export function parseQuantity(text: string): SearchQuantity | undefined {
   const [number = '', system, code] = splitEscaped(text, '|').map(unescapeText)
   const { prefix, rest } = splitPrefix(number)

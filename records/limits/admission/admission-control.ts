@@ -80,7 +80,7 @@ export class AdmissionControl {
   }
 
   /**
-   * Tells whether an overloaded service would refuse a request, before any work is done for it.
+   * Whether an overloaded service would refuse a request, before any work is done for it.
    * @returns undefined also for an account that is not known
    */
   findEarlyRefusal(name: string): ServiceError | undefined {

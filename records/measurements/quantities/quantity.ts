@@ -45,7 +45,7 @@ export const roundToStored = (convertedValue: Fraction): number => convertedValu
 const isFiniteNumber = (sentValue: unknown): sentValue is number =>
   typeof sentValue === 'number' && Number.isFinite(sentValue)
 
-/** The exact value in the quantity's own unit; undefined if it is no number or its unit does not convert. */
+/** The exact value in the quantity's own unit; undefined if it is not a number or its unit does not convert. */
 export function toOwnUnit(quantity: Quantity, sentValue: unknown, unitName: unknown): Fraction | undefined {
   const fits = isFiniteNumber(sentValue) && typeof unitName === 'string' && isUnitOf(quantity.kind, unitName)
   return fits ? convertExactly(sentValue, unitName, quantity.unit) : undefined

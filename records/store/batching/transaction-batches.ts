@@ -5,7 +5,7 @@ import type { ParseDocument } from '../documents/parse-format.ts'
 /** Limit of the changes in one transaction. */
 export const BATCH_LIMITS = { maxDocuments: 1000 }
 
-/** Tells whether one transaction can change all matching documents of these collections. */
+/** Whether one transaction can change all matching documents of these collections. */
 export async function canFitInTransaction(
   db: Db,
   collections: readonly string[],

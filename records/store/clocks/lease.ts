@@ -2,7 +2,7 @@
 const MAX_CLOCK_DIFFERENCE_MS = 60_000
 
 /**
- * Tells whether a lease is held. One that ends later than any new lease was taken before the clock was set back:
+ * Whether a lease is held. One that ends later than any new lease was taken before the clock was set back:
  * it would otherwise last until the former time comes again.
  * @param lengthMs the length of a new lease
  */

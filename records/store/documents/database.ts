@@ -31,7 +31,7 @@ export interface Database {
 export const documentCollection = ({ db }: Pick<Database, 'db'>, name: string): Collection<ParseDocument> =>
   db.collection<ParseDocument>(name)
 
-/** Tells whether a matching document is readable for the caller. It is not audited. */
+/** Whether a matching document is readable for the caller. It is not audited. */
 export async function canRead(
   database: Pick<Database, 'db'>,
   caller: Caller,

@@ -48,7 +48,7 @@ class ValueIndex {
 
 const isComposed = (value: unknown): value is object => typeof value === 'object' && value !== null
 
-/** Ajv divides floating-point numbers, in which 0.3 is no multiple of 0.1. */
+/** Ajv divides floating-point numbers, in which 0.3 is not a multiple of 0.1. */
 const multipleOf: ValueKeyword = {
   keyword: 'multipleOf',
   type: 'number',

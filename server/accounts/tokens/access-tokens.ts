@@ -29,7 +29,7 @@ export function createAccessTokens(
   }
 }
 
-/** Tells which keys and rights to look for; it proves nothing. */
+/** Names the keys and rights to look for; unverified, so it proves nothing. */
 const isAppToken = (token: string): boolean => {
   try {
     return 'client_id' in decodeJwt(token)

@@ -43,7 +43,7 @@ const createRemoteKeys = (jwksUri: string, options: GuardedFetchOptions): JWTVer
       try {
         return new Response(await guardedFetch(new URL(url), options))
       } catch (cause) {
-        // What an app has published wrongly is no fault of ours.
+        // An app that publishes an invalid key set gets a refusal: it is not a fault of the service.
         throw new errors.JWKSInvalid('The key set cannot be fetched', { cause })
       }
     },

@@ -4,7 +4,7 @@ import { useText } from '../../texts/translate.ts'
 import { PasswordField } from '../../ui/form/field.tsx'
 import { Form, useSubmit } from '../../ui/form/form.tsx'
 
-/** Chooses a new password; all other sessions end. A password is no draft. */
+/** Chooses a new password; all other sessions end. A password is never stored as a draft. */
 export function PasswordForm() {
   const t = useText()
   const [currentPassword, setCurrent] = useState('')

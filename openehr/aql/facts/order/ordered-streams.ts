@@ -61,7 +61,7 @@ export class FactOrderStream implements OrderedStream {
     this.#db = db
     this.#order = order
     this.#key = shortKey(order.place)
-    // A fact of the archetype implies the archetype, which is no part of the index.
+    // A fact of the archetype implies the archetype, which is not part of the index.
     this.#conditions = conditionsOf(order.filter).filter(
       ({ archetypes }) => archetypes === undefined || archetypes !== order.archetypeId,
     )

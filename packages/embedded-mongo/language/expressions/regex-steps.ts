@@ -37,7 +37,7 @@ const END_OF_TEXT = -1
 const AT_BEGINNING = { context: () => 5 }
 
 /**
- * Tells whether a part of the text matches. The library's own search would count no steps, and has no limit but the
+ * Whether a part of the text matches. The library's own search would count no steps, and has no limit but the
  * product of both lengths. Most patterns have few states, so that their matches take one step for each character.
  */
 export const testInSteps = (regex: RE2JS, text: string, budget: RegexBudget): boolean => {

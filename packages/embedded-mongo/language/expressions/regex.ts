@@ -56,7 +56,7 @@ const escapeSequence = /\\(x\{[\dA-Fa-f]+\}|x[\dA-Fa-f]{0,2}|c[ -~]|0[0-7]{0,2}|
 const characterClass =
   /\[(\^?\]?)((?:\\(?:Q(?:(?!\\E)[\s\S])*(?:\\E|$)|[^Q])|\[(?::\^?\w+:\])?|[^[\]\\])*)(\])?/
 const comment = /\(\?#[^)]*(\))?/
-/** The parts of a pattern whose letters are no operators. */
+/** The parts of a pattern whose letters are not operators. */
 export const LITERAL_SYNTAX = { quotation, characterClass, comment }
 /**
  * Syntax that differs in Perl: quotations, escapes, classes, comments, groups. `$` also matches before a last
@@ -122,7 +122,7 @@ export interface RegularExpression {
   find(text: string, from: number): RegexMatch | undefined
 }
 
-const found = (matcher: Matcher, captures: number[], endings: string[]): RegexMatch => {
+const toMatch = (matcher: Matcher, captures: number[], endings: string[]): RegexMatch => {
   const group = (key: number | string) => matcher.group(key as never) as string | null
   const whole = group(0) as string
   const match = endings.some((name) => group(name) !== null) ? whole.slice(0, -1) : whole
@@ -178,7 +178,7 @@ const expression = (regex: Compiled): RegularExpression => {
     find: (text, from) => {
       limitSteps(text.length - from)
       const matcher = regex.matcher(text)
-      return matcher.find(from) ? found(matcher, captures, endings) : undefined
+      return matcher.find(from) ? toMatch(matcher, captures, endings) : undefined
     },
   }
 }

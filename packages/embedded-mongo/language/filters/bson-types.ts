@@ -33,7 +33,7 @@ const types: [name: string, number: number, test: Test][] = [
   ['maxKey', 127, hasBsonType('MaxKey')],
 ]
 
-/** @throws 2 for an unknown type, 9 for an empty list, 14 for an operand that is no type */
+/** @throws 2 for an unknown type, 9 for an empty list, 14 for an operand that is not a type */
 export const typePredicate = (operand: unknown): Test => {
   if (Array.isArray(operand) && operand.length === 0) fail(9, '$type must match at least one type')
   const tests = (Array.isArray(operand) ? operand : [operand]).map((type) => {

@@ -54,7 +54,7 @@ export function attentionOf(
   if (ownerIndex >= 0 && current.assignedTo !== assignedTo) return assign(ownerIndex, now.toISOString())
   const isOver = current.attentionAt !== undefined && Date.parse(current.attentionAt) <= now.getTime()
   if (ownerIndex >= 0 && !isOver) return current
-  // An owner who is no candidate any more keeps the place: those before them have had their time.
+  // An owner who is no longer a candidate keeps the place in the order: those before them have had their time.
   const isAfter = ({ userId }: Candidate) => participants.indexOf(userId) > participants.indexOf(owner)
   const next = candidates.findIndex(isAfter)
   return assign(next >= 0 ? next : candidates.length - 1, now.toISOString())

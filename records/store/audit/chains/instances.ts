@@ -47,7 +47,7 @@ export function hasValidHeadsMac(key: string, instance: AuditInstance): boolean 
   }
 }
 
-/** Tells whether this key signed a run since the last change of AUDIT_KEY. Any key may start an empty registry. */
+/** Whether this key signed a run since the last change of AUDIT_KEY. Any key may start an empty registry. */
 export async function isAuditKey(db: Db, key: string): Promise<boolean> {
   let last: AuditInstance | undefined
   for await (const run of auditInstanceCollection(db).find().sort({ _id: -1 })) {
