@@ -80,10 +80,10 @@ describe('the observation of requests', () => {
   })
 
   it('logs failures as warnings, and other requests only if configured', async () => {
-    const found: unknown[] = []
+    const levels: unknown[] = []
     for (const path of ['/200', '/404', '/503', '/quiet/200', '/quiet/404', '/quiet/500'])
-      found.push((await lineOf(path))?.level)
-    assert.deepEqual(found, ['info', 'info', 'warn', 'debug', 'debug', 'warn'])
+      levels.push((await lineOf(path))?.level)
+    assert.deepEqual(levels, ['info', 'info', 'warn', 'debug', 'debug', 'warn'])
   })
 
   it('counts responses with 500 as faults, and refusals by reason', async () => {
