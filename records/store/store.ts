@@ -5,6 +5,7 @@ import { ServiceError } from '../../schemas/errors.ts'
 import { createReadLimits } from '../limits/read-limits.ts'
 import { mapInSlices } from '../limits/time-slice.ts'
 import type { AuditedAccess } from './audit/audit-log.ts'
+import { DocumentLookup } from './batching/document-lookup.ts'
 import {
   type Caller,
   isPermitted,
@@ -99,6 +100,7 @@ export class Store<S extends TObject, L extends string> {
   readonly #resource: Resource<S, L>
   readonly #format: ParseFormat<Static<S>>
   readonly #documents: Collection<ParseDocument>
+  readonly #lookup: DocumentLookup
   readonly #decider: WriteDecider<S>
   readonly #writer: BatchWriter
 
@@ -107,6 +109,7 @@ export class Store<S extends TObject, L extends string> {
     this.#resource = resource
     this.#format = createParseFormat(resource.schema)
     this.#documents = context.db.collection<ParseDocument>(resource.collection)
+    this.#lookup = new DocumentLookup(this.#documents)
     this.#decider = new WriteDecider(resource, this.#format, context.clock)
     this.#writer = new BatchWriter(context, this.#documents, resource.recordDerivation)
   }
@@ -178,11 +181,9 @@ export class Store<S extends TObject, L extends string> {
       ...toMongoFilter(this.#format, key as Where<Static<S>>),
       ...permissionFilter('_rperm', caller),
     }
-    const document = await this.#documents.findOne(filter, {
-      ...(tx?.session && { session: tx.session }),
-      ...(without.length > 0 && { projection: Object.fromEntries(without.map((name) => [name, 0])) }),
-    })
-    return document ? this.toRecord(document) : undefined
+    const document = await this.#lookup.find({ id: key.id, filter }, { without, session: tx?.session })
+    const isFound = document && isPermitted(document._rperm, caller) && isSelected(this.#format, key, document)
+    return isFound ? this.toRecord(document) : undefined
   }
 
   /** @throws NotFound, also for a record that the caller may not read */

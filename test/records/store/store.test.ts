@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { MongoServerError } from 'mongodb'
+import type { Caller } from '../../../records/store/documents/caller.ts'
 import { newId } from '../../../records/store/documents/ids.ts'
 import type { Job } from '../../../records/store/documents/job.ts'
 import { encodeCursor, qualifiedListName } from '../../../records/store/reading/cursor.ts'
@@ -78,6 +79,19 @@ describe('the store', () => {
       await assert.rejects(notes.get(stranger, { id }), hasErrorName('NotFound'))
       await assert.rejects(notes.get(subject, { id, ehrId: 'another' }), hasErrorName('NotFound'))
       await assert.rejects(notes.get(subject, { id: 'none' }), hasErrorName('NotFound'))
+    })
+
+    it('hold for each caller of the same moment, of whom some ask for the same record', async () => {
+      const { id } = await add('e')
+      const find = async (caller: Caller, key: { id: string; ehrId?: string }) =>
+        (await notes.find(caller, key))?.id
+      const found = await Promise.all([
+        find(subject, { id }),
+        find(stranger, { id }),
+        find(subject, { id, ehrId: 'another' }),
+        find(nurse, { id, ehrId: 'e' }),
+      ])
+      assert.deepEqual(found, [id, undefined, undefined, id])
     })
 
     it('let only writers write: a reader gets Forbidden, a stranger NotFound', async () => {

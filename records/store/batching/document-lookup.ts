@@ -1,0 +1,70 @@
+import type { ClientSession, Collection, Filter, FindOptions } from 'mongodb'
+import type { ParseDocument } from '../documents/parse-format.ts'
+import { createBatcher } from './micro-batcher.ts'
+
+/** Further lookups go into the next query, so that a document does not wait for too many others. */
+const MAX_LOOKUPS_PER_QUERY = 50
+
+/** How to look up a document. */
+export interface DocumentSelector {
+  id: string
+  /** The id and further conditions. */
+  filter: Filter<ParseDocument>
+}
+
+interface LookupOptions {
+  /** Fields that the document lacks. */
+  without: readonly string[]
+  /** A lookup within a transaction has a query of its own. */
+  session: ClientSession | undefined
+}
+
+type FindDocument = (selector: DocumentSelector) => Promise<ParseDocument | undefined>
+
+/**
+ * Finds documents by id and further conditions, like a data loader: lookups of the same moment, or during a query, share
+ * the next one. The callers of one query may share a document, so a caller checks that its own conditions hold.
+ */
+export class DocumentLookup {
+  readonly #documents: Collection<ParseDocument>
+  /** By the fields to leave out. */
+  readonly #batches = new Map<string, FindDocument>()
+
+  constructor(documents: Collection<ParseDocument>) {
+    this.#documents = documents
+  }
+
+  /** @throws Unavailable when it waits too long */
+  find(selector: DocumentSelector, { without, session }: LookupOptions): Promise<ParseDocument | undefined> {
+    const projection = Object.fromEntries(without.map((name) => [name, 0]))
+    if (session) return this.#findOne(selector, { projection, session })
+    const key = without.join()
+    const find = this.#batches.get(key) ?? this.#startBatches({ projection })
+    this.#batches.set(key, find)
+    return find(selector)
+  }
+
+  #startBatches(options: FindOptions): FindDocument {
+    const { add } = createBatcher<DocumentSelector, ParseDocument | undefined>(
+      MAX_LOOKUPS_PER_QUERY,
+      (selectors) => this.#findAll(selectors, options),
+    )
+    return add
+  }
+
+  async #findOne({ filter }: DocumentSelector, options: FindOptions): Promise<ParseDocument | undefined> {
+    return (await this.#documents.findOne(filter, options)) ?? undefined
+  }
+
+  /** The driver and the database take less time for one document without alternatives. */
+  async #findAll(
+    selectors: DocumentSelector[],
+    options: FindOptions,
+  ): Promise<(ParseDocument | undefined)[]> {
+    if (selectors.length === 1) return Promise.all(selectors.map((one) => this.#findOne(one, options)))
+    const filter = { $or: selectors.map((one) => one.filter) }
+    const documents = await this.#documents.find(filter, options).toArray()
+    const byId = new Map(documents.map((document) => [document._id, document]))
+    return selectors.map(({ id }) => byId.get(id))
+  }
+}

@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict'
+import { startEngine, type TestEngine } from '@health-record-service/embedded-mongo/testing'
+import { type Collection, MongoClient } from 'mongodb'
+import { DocumentLookup } from '../../../../records/store/batching/document-lookup.ts'
+import type { ParseDocument } from '../../../../records/store/documents/parse-format.ts'
+
+describe('a lookup of documents', () => {
+  let engine: TestEngine
+  let client: MongoClient
+  let documents: Collection<ParseDocument>
+  let lookup: DocumentLookup
+  let queries: Record<string, unknown>[] = []
+
+  before(async () => {
+    engine = await startEngine()
+    client = new MongoClient(engine.uri, { monitorCommands: true })
+    client.on('commandStarted', ({ commandName, command }) => {
+      if (commandName === 'find') queries.push(command)
+    })
+    documents = client.db('lookups').collection<ParseDocument>('Note')
+    const fields = { version: 1, _created_at: new Date(), _updated_at: new Date(), _wperm: [] }
+    const ids = Array.from({ length: 120 }, (_, i) => `n${i}`)
+    await documents.insertMany(ids.map((_id) => ({ ...fields, _id, _rperm: ['a'], text: `text of ${_id}` })))
+    lookup = new DocumentLookup(documents)
+  })
+  after(async () => {
+    await client.close()
+    await engine.stop()
+  })
+  beforeEach(() => {
+    queries = []
+  })
+
+  const find = (id: string, reader = 'a', without: string[] = []) =>
+    lookup.find({ id, filter: { _id: id, _rperm: reader } }, { without, session: undefined })
+
+  it('shares a query between concurrent callers, each with its own conditions', async () => {
+    const found = await Promise.all([find('n1'), find('n2', 'b'), find('n3'), find('none')])
+    assert.deepEqual(
+      found.map((one) => one?._id),
+      ['n1', undefined, 'n3', undefined],
+    )
+    assert.equal(queries.length, 1)
+  })
+
+  it('asks for a single document without alternatives', async () => {
+    assert.equal((await find('n1'))?._id, 'n1')
+    assert.deepEqual(
+      queries.map(({ filter }) => filter),
+      [{ _id: 'n1', _rperm: 'a' }],
+    )
+  })
+
+  it('leaves fields out only for the callers that ask for it', async () => {
+    const [whole, part] = await Promise.all([find('n1'), find('n1', 'a', ['text', 'version'])])
+    assert.equal(whole?.text, 'text of n1')
+    assert.ok(part && !('text' in part) && !('version' in part))
+  })
+
+  it('sends at most 50 lookups per query', async () => {
+    const ids = Array.from({ length: 120 }, (_, i) => `n${i}`)
+    const found = await Promise.all(ids.map((id) => find(id)))
+    assert.deepEqual(
+      found.map((one) => one?._id),
+      ids,
+    )
+    assert.deepEqual(
+      queries.map(({ filter }) => (filter as { $or: unknown[] }).$or.length),
+      [50, 50, 20],
+    )
+  })
+
+  it('reads within a transaction by itself', async () => {
+    const session = client.startSession()
+    await session.withTransaction(async () => {
+      const selector = { id: 'n1', filter: { _id: 'n1' } }
+      const found = await Promise.all([lookup.find(selector, { without: [], session }), find('n2')])
+      assert.deepEqual(
+        found.map((one) => one?._id),
+        ['n1', 'n2'],
+      )
+    })
+    await session.endSession()
+    assert.equal(queries.length, 2)
+  })
+})
