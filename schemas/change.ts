@@ -25,7 +25,10 @@ export const changeAuthorNames = {
     }),
   ),
   onBehalfOfName: nullable(
-    Type.String({ description: 'Name of that person, likewise', examples: ['Ann Jansen'] }),
+    Type.String({
+      description: 'Name of the person for whom a helper acted; null in the same cases as userName',
+      examples: ['Ann Jansen'],
+    }),
   ),
 }
 export type ChangeAuthorNames = Static<TObject<typeof changeAuthorNames>>

@@ -71,7 +71,9 @@ export const ClassAccountChange = closedObject(
 /** The name and the address are the ones that hold: a new address is pending until it is confirmed. */
 export const ClassAccountChanged = closedObject('ClassAccountChanged', 'The account after the change', {
   username: usernameField,
-  email: emailField('Address that holds; a new one replaces it once the link mailed to it is opened'),
+  email: emailField(
+    'Confirmed address; a new one replaces it once the link mailed to the new address is opened',
+  ),
   updatedAt: Type.String({ format: 'date-time', description: 'Time of the last update' }),
 })
 

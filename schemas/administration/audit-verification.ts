@@ -20,7 +20,7 @@ export const AuditVerification = closedObject('AuditVerification', 'The last ver
   startedAt: timeField('Start; null if the audit was never verified'),
   finishedAt: timeField('End; null before it'),
   entries: countField('Number of entries that were verified'),
-  ofEntries: countField('Number of entries at the start, about'),
+  ofEntries: countField('Approximate number of entries at the start'),
   uncheckedEntries: countField(
     'Number of entries that were written with a key that the service does not have',
   ),

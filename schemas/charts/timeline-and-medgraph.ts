@@ -145,7 +145,7 @@ const GraphSeries = closedObject('GraphSeries', 'A line of a graph', {
     }),
     {
       description:
-        'Bands in ascending order: those of the plan’s thresholds, otherwise the default ones. A value that is known to be plausible only has no band',
+        'Bands in ascending order: those of the plan’s thresholds, otherwise the default ones. A value that is only known to be plausible has no band',
     },
   ),
 })

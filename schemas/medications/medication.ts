@@ -9,7 +9,7 @@ export const MedicationForms = defineForms({
   name: 'Medication',
   noun: 'medication',
   description:
-    'A medication that the person takes, took or is to take, as somebody reports it; it is no prescription. It is registered in the EHR, outside of care plans',
+    'A medication that the person takes, took or is to take, as somebody reports it; it is not a prescription. It is registered in the EHR, outside of care plans',
   parentType: 'EHR',
   example: 'm2PlOk93Ij',
   fields: {
