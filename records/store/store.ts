@@ -182,7 +182,8 @@ export class Store<S extends TObject, L extends string> {
       ...permissionFilter('_rperm', caller),
     }
     const document = await this.#lookup.find({ id: key.id, filter }, { without, session: tx?.session })
-    const isFound = document && isPermitted(document._rperm, caller) && isSelected(this.#format, key, document)
+    const isFound =
+      document && isPermitted(document._rperm, caller) && isSelected(this.#format, key, document)
     return isFound ? this.toRecord(document) : undefined
   }
 

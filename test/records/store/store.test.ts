@@ -85,13 +85,13 @@ describe('the store', () => {
       const { id } = await add('e')
       const find = async (caller: Caller, key: { id: string; ehrId?: string }) =>
         (await notes.find(caller, key))?.id
-      const found = await Promise.all([
+      const foundIds = await Promise.all([
         find(subject, { id }),
         find(stranger, { id }),
         find(subject, { id, ehrId: 'another' }),
         find(nurse, { id, ehrId: 'e' }),
       ])
-      assert.deepEqual(found, [id, undefined, undefined, id])
+      assert.deepEqual(foundIds, [id, undefined, undefined, id])
     })
 
     it('let only writers write: a reader gets Forbidden, a stranger NotFound', async () => {

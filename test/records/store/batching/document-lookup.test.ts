@@ -35,9 +35,9 @@ describe('a lookup of documents', () => {
     lookup.find({ id, filter: { _id: id, _rperm: reader } }, { without, session: undefined })
 
   it('shares a query between concurrent callers, each with its own conditions', async () => {
-    const found = await Promise.all([find('n1'), find('n2', 'b'), find('n3'), find('none')])
+    const foundDocuments = await Promise.all([find('n1'), find('n2', 'b'), find('n3'), find('none')])
     assert.deepEqual(
-      found.map((one) => one?._id),
+      foundDocuments.map((one) => one?._id),
       ['n1', undefined, 'n3', undefined],
     )
     assert.equal(queries.length, 1)
@@ -59,9 +59,9 @@ describe('a lookup of documents', () => {
 
   it('sends at most 50 lookups per query', async () => {
     const ids = Array.from({ length: 120 }, (_, i) => `n${i}`)
-    const found = await Promise.all(ids.map((id) => find(id)))
+    const foundDocuments = await Promise.all(ids.map((id) => find(id)))
     assert.deepEqual(
-      found.map((one) => one?._id),
+      foundDocuments.map((one) => one?._id),
       ids,
     )
     assert.deepEqual(
@@ -74,9 +74,9 @@ describe('a lookup of documents', () => {
     const session = client.startSession()
     await session.withTransaction(async () => {
       const selector = { id: 'n1', filter: { _id: 'n1' } }
-      const found = await Promise.all([lookup.find(selector, { without: [], session }), find('n2')])
+      const foundDocuments = await Promise.all([lookup.find(selector, { without: [], session }), find('n2')])
       assert.deepEqual(
-        found.map((one) => one?._id),
+        foundDocuments.map((one) => one?._id),
         ['n1', 'n2'],
       )
     })
