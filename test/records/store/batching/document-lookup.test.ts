@@ -4,6 +4,8 @@ import { type Collection, MongoClient } from 'mongodb'
 import { DocumentLookup } from '../../../../records/store/batching/document-lookup.ts'
 import type { ParseDocument } from '../../../../records/store/documents/parse-format.ts'
 
+const READ = { without: [], session: undefined }
+
 describe('a lookup of documents', () => {
   let engine: TestEngine
   let client: MongoClient
@@ -32,7 +34,7 @@ describe('a lookup of documents', () => {
   })
 
   const find = (id: string, reader = 'a', without: string[] = []) =>
-    lookup.find({ id, filter: { _id: id, _rperm: reader } }, { without, session: undefined })
+    lookup.find({ id, filter: { _id: id, _rperm: reader } }, { ...READ, without })
 
   it('shares a query between concurrent callers, each with its own conditions', async () => {
     const foundDocuments = await Promise.all([find('n1'), find('n2', 'b'), find('n3'), find('none')])
@@ -68,6 +70,18 @@ describe('a lookup of documents', () => {
       queries.map(({ filter }) => (filter as { $or: unknown[] }).$or.length),
       [50, 50, 20],
     )
+  })
+
+  it('gives a caller with many roles a query of its own', async () => {
+    const roles = ['a', ...Array.from({ length: 200 }, (_, i) => `role${i}`)]
+    const findForRoles = (id: string, count: number) =>
+      lookup.find({ id, filter: { _id: id, _rperm: { $in: roles.slice(0, count) } } }, READ)
+    const calls = [findForRoles('n1', 200), findForRoles('n2', 200), findForRoles('n3', 201)]
+    assert.deepEqual(
+      (await Promise.all(calls)).map((one) => one?._id),
+      ['n1', 'n2', 'n3'],
+    )
+    assert.equal(queries.length, 2)
   })
 
   it('reads within a transaction by itself', async () => {
