@@ -5,7 +5,6 @@ import { ServiceError } from '../../schemas/errors.ts'
 import { createReadLimits } from '../limits/read-limits.ts'
 import { mapInSlices } from '../limits/time-slice.ts'
 import type { AuditedAccess } from './audit/audit-log.ts'
-import { DocumentLookup } from './batching/document-lookup.ts'
 import {
   type Caller,
   isPermitted,
@@ -23,6 +22,7 @@ import {
   type SavedRecord,
 } from './documents/parse-format.ts'
 import { qualifiedListName } from './reading/cursor.ts'
+import { DocumentLookup } from './reading/document-lookup.ts'
 import { type Alternatives, describeWhere, toMongoFilter, type Where } from './reading/filter.ts'
 import {
   indexOfList,

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { startEngine, type TestEngine } from '@health-record-service/embedded-mongo/testing'
 import { type Collection, MongoClient } from 'mongodb'
-import { DocumentLookup } from '../../../../records/store/batching/document-lookup.ts'
 import type { ParseDocument } from '../../../../records/store/documents/parse-format.ts'
+import { DocumentLookup } from '../../../../records/store/reading/document-lookup.ts'
 
 const READ = { without: [], session: undefined }
 

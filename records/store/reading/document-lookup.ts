@@ -1,6 +1,6 @@
 import type { ClientSession, Collection, Filter, FindOptions } from 'mongodb'
+import { createBatcher } from '../batching/micro-batcher.ts'
 import type { ParseDocument } from '../documents/parse-format.ts'
-import { createBatcher } from './micro-batcher.ts'
 
 /** Further lookups go into the next query, so that a document does not wait for too many others. */
 const MAX_LOOKUPS_PER_QUERY = 50
