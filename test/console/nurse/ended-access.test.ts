@@ -16,7 +16,7 @@ import { waitUntil } from '../../harness/wait.ts'
 import { assertNoFaults, button, goTo, logInOn, useConsoleBrowser } from '../open-console.ts'
 
 /** What others change appears without any event of the browser. */
-const SOON = { timeout: 25_000 }
+const SOON = { timeout: 50_000 }
 const ENDED = 'You can no longer see this'
 
 /** What the record says; none of it may stay on a page. */
@@ -34,7 +34,8 @@ async function assertEnded(page: Page): Promise<void> {
   assertNoFaults(page)
 }
 
-describe('the end of access to a record', () => {
+describe('the end of access to a record', function suite() {
+  this.timeout(120_000)
   const opened = useConsoleBrowser()
   let patient: Patient
   let nurse: Person
