@@ -38,11 +38,10 @@ export class DocumentLookup {
 
   /** @throws Unavailable when it waits too long */
   find(selector: DocumentSelector, { without, session }: LookupOptions): Promise<ParseDocument | undefined> {
-    const projection = Object.fromEntries(without.map((name) => [name, 0]))
-    if (session) return this.#findOne(selector, { projection, session })
-    if (countReaders(selector) > MAX_SHARED_READERS) return this.#findOne(selector, { projection })
+    if (session) return this.#findOne(selector, { ...leaveOut(without), session })
+    if (countReaders(selector) > MAX_SHARED_READERS) return this.#findOne(selector, leaveOut(without))
     const key = without.join()
-    const find = this.#batches.get(key) ?? this.#startBatches({ projection })
+    const find = this.#batches.get(key) ?? this.#startBatches(leaveOut(without))
     this.#batches.set(key, find)
     return find(selector)
   }
@@ -71,6 +70,9 @@ export class DocumentLookup {
     return selectors.map(({ id }) => byId.get(id))
   }
 }
+
+const leaveOut = (names: readonly string[]): FindOptions =>
+  names.length > 0 ? { projection: Object.fromEntries(names.map((name) => [name, 0])) } : {}
 
 const countReaders = ({ filter }: DocumentSelector): number => {
   const { $in: readers = [] } = (filter._rperm ?? {}) as { $in?: unknown[] }
