@@ -18,6 +18,12 @@ const QueryRecord = Type.Object({
 })
 type QueryRecord = Static<typeof QueryRecord>
 
+/** The version that the openEHR REST API shows of a query that was stored without one. */
+export const ONLY_VERSION = '1.0.0'
+
+/** A query without a version and its version 1.0.0 have one id, so that only one of them is stored. */
+const selectorOf = (name: string) => ({ id: name.replace(/\/1\.0\.0$/, ''), name })
+
 interface PutCondition {
   expected: ExpectedVersions
   /** Whether the query must not exist yet. */
@@ -43,6 +49,20 @@ const requireValidQuery = (q: string): void => {
 const ANY_PARAMETER_VALUES: ProxyHandler<Record<string, unknown>> = {
   get: () => '',
   getOwnPropertyDescriptor: () => ({ value: '', configurable: true, enumerable: true }),
+}
+
+/** Handles a rejection: a conflict. @throws any other error */
+const ifConflict =
+  <T>(handle: () => T) =>
+  (error: unknown): T => {
+    if (error instanceof ServiceError && error.error === 'Conflict') return handle()
+    throw error
+  }
+
+function throwStoredByOtherApi(): never {
+  throw new ServiceError('Conflict', {
+    detail: `The other API has stored version ${ONLY_VERSION} of this query. Choose another name or version.`,
+  })
 }
 
 /** Queries that modellers store for all users. */
@@ -76,10 +96,13 @@ export class StoredQueries {
 
   /** @throws NotFound */
   async get(caller: Caller, name: string): Promise<StoredQuery> {
-    return withParameters(await this.#store.get(caller, { id: name }))
+    return withParameters(await this.#store.get(caller, selectorOf(name)))
   }
 
-  /** Creates or replaces a query. @throws InvalidInput for an invalid query; PreconditionFailed */
+  /**
+   * Creates or replaces a query.
+   * @throws InvalidInput for an invalid query; PreconditionFailed; Conflict with a version that the other API has stored
+   */
   async put(
     caller: Caller,
     query: QueryRecord,
@@ -87,11 +110,8 @@ export class StoredQueries {
   ): Promise<{ query: StoredQuery; created: boolean }> {
     requireValidQuery(query.q)
     const put = () => this.#putOnce(caller, query, condition)
-    return put().catch((error: unknown) => {
-      // A concurrent request has created the query, so that a second attempt finds it.
-      if (error instanceof ServiceError && error.error === 'Conflict') return put()
-      throw error
-    })
+    // A concurrent request may have created the query: then a second attempt finds it.
+    return put().catch(ifConflict(put)).catch(ifConflict(throwStoredByOtherApi))
   }
 
   async #putOnce(
@@ -99,21 +119,21 @@ export class StoredQueries {
     query: QueryRecord,
     { expected, createOnly }: PutCondition,
   ): Promise<{ query: StoredQuery; created: boolean }> {
-    const id = query.name
+    const key = selectorOf(query.name)
     const replace = () =>
-      this.#store.update(caller, { id }, () => query, { expected: createOnly ? [] : expected })
+      this.#store.update(caller, key, () => query, { expected: createOnly ? [] : expected })
     const updatedQuery = await replace().catch(ifNotFound(undefined))
     if (updatedQuery) return { query: withParameters(updatedQuery), created: false }
     if (expected !== undefined) throw new ServiceError('PreconditionFailed')
     return {
-      query: withParameters(await this.#store.create(caller, query, MODELLER_PERMISSIONS, { id })),
+      query: withParameters(await this.#store.create(caller, query, MODELLER_PERMISSIONS, { id: key.id })),
       created: true,
     }
   }
 
   /** @throws NotFound; PreconditionFailed */
   remove(caller: Caller, name: string, expected: ExpectedVersions): Promise<void> {
-    return this.#store.remove(caller, { id: name }, { expected })
+    return this.#store.remove(caller, selectorOf(name), { expected })
   }
 
   /**

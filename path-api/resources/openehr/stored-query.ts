@@ -71,6 +71,7 @@ export const storedQueryOperations = [
     creates: true,
     body: StoredQueryBody,
     reply: [200, StoredQueryResource, 'versioned'],
+    errors: ['Conflict'],
     handle: async ({ params: { name }, body: { q, description } }, context) => {
       const { caller, storedQueries, ifMatch, createOnly } = context
       const definition = { name, q, ...(description && { description }) }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { assertStatus } from '../../harness/clients/path-client.ts'
+import { createRoleHolder } from '../../harness/people/people.ts'
 import { createRestSystem, type RestCall } from '../../harness/people/rest-systems.ts'
 
 const Q = 'SELECT e/ehr_id/value FROM EHR e'
@@ -62,6 +63,31 @@ describe('the versions of a stored query of the openEHR REST API', () => {
       assertStatus(await store(path, other, { ...asText, ...condition }), 412)
     assert.deepEqual(await versionsOf(name), [`${name}/1.0.0`])
     assert.equal(assertStatus(await rest('GET', `/definition/query/${name}/1.0.0`)).q, Q)
+  })
+
+  it('exist once, whichever operation stores them', async () => {
+    const ownName = name.replace('org.example::', '')
+    const modeller = await createRoleHolder('modeller')
+    const storeOwn = (at: string) => modeller.call('PUT', `/med/query/${at}`, { q: Q })
+    assertStatus(await storeOwn(ownName), 201)
+    assertStatus(await store(`${ownName}/1.0.0`), 409)
+    assertStatus(await store(ownName))
+    assertStatus(await storeOwn(ownName))
+    await storeAll(`${ownName}-2/1.0.0`)
+    assertStatus(await storeOwn(`${ownName}-2`), 409)
+    assertStatus(await modeller.call('DELETE', `/med/query/${ownName}-2`), 404)
+    const [own, other] = await Promise.all([storeOwn(`${ownName}-3`), store(`${ownName}-3/1.0.0`)])
+    assert.equal([own.status, other.status].filter((status) => status === 409).length, 1)
+    assert.deepEqual(
+      await versionsOf(ownName),
+      ['/1.0.0', '/1.0.1', '-2/1.0.0', '-3/1.0.0'].map((rest) => ownName + rest),
+    )
+    assertStatus(await rest('GET', `/query/${ownName}-2/1.0.0`))
+  })
+
+  it('have one name: their numbers begin without zeros', async () => {
+    for (const version of ['01.0.0', '1.00.0', '1.0.01']) assertStatus(await store(`${name}/${version}`), 400)
+    await storeAll(`${name}/10.20.0`)
   })
 
   it('may be sent as JSON', async () => {

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import type { StoredQuery } from '../../../../openehr/aql/stored-queries.ts'
+import { ONLY_VERSION, type StoredQuery } from '../../../../openehr/aql/stored-queries.ts'
 import { LAST_CODE_POINT } from '../../../../records/store/reading/filter.ts'
 import { ServiceError } from '../../../../schemas/errors.ts'
 import type { Context } from '../../../operation/context.ts'
@@ -12,11 +12,24 @@ export const queryNameParams = {
   }),
 }
 
+/** Without leading zeros, with which a version would have two names. */
+const NUMBER = '(0|[1-9]\\d{0,8})'
+
 export const queryVersionParams = {
   ...queryNameParams,
   version: Type.String({
-    pattern: '^\\d{1,9}(\\.\\d{1,9}){0,2}$',
+    pattern: `^${NUMBER}(\\.${NUMBER}){0,2}$`,
     description: 'Version, or its first numbers: then the latest one that begins with them',
+    examples: ['1.0.0'],
+  }),
+}
+
+/** The parameters of the storage of a version, which has all of its numbers. */
+export const storedVersionParams = {
+  ...queryNameParams,
+  version: Type.String({
+    pattern: `^${NUMBER}\\.${NUMBER}\\.${NUMBER}$`,
+    description: 'Version: major, minor and patch',
     examples: ['1.0.0'],
   }),
 }
@@ -27,9 +40,6 @@ export interface QueryVersion {
   version: string
   query: StoredQuery
 }
-
-/** The version of a query that was stored without one, by an operation of our own. */
-const ONLY_VERSION = '1.0.0'
 
 /** Our own operations know a version of a query by this name. */
 export const storedNameOf = (name: string, version: string): string => `${name}/${version}`

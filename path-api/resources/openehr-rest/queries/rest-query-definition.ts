@@ -16,6 +16,7 @@ import {
   queryNameParams,
   queryVersionParams,
   storedNameOf,
+  storedVersionParams,
 } from './query-versions.ts'
 
 const QUERIES_PATH = `${REST_PATH}/definition/query` as const
@@ -164,14 +165,7 @@ export const restQueryDefinitionOperations = [
     ...putQuery,
     id: 'storeRestQueryVersion',
     path: `${QUERIES_PATH}/{name}/{version}`,
-    params: {
-      ...queryNameParams,
-      version: Type.String({
-        pattern: '^\\d{1,9}\\.\\d{1,9}\\.\\d{1,9}$',
-        description: 'Version: major, minor and patch',
-        examples: ['1.0.0'],
-      }),
-    },
+    params: storedVersionParams,
     summary: 'Create a version of a query',
     description: 'A stored version is never replaced.',
     handle: async ({ params: { name, version }, body }, context) => {
