@@ -135,7 +135,7 @@ describe('the first day of a patient', () => {
     assertNoFaults(page)
   })
 
-  it('shows all tasks for today on the home page, and leads to the plan for those of later', async () => {
+  it('shows ten tasks for today on the home page, the others by a button, and leads to the plan for those of later', async () => {
     const patient = await createPatient()
     const planId = await createPlan(patient)
     const goalId = await createGoal(patient, planId)
@@ -151,12 +151,14 @@ describe('the first day of a patient', () => {
     const due = { name: 'Due today', dueDate: dateIn(0) }
     for (const task of [...overdueTasks, due, { name: 'On any day' }, ...later])
       await createTask(patient, planId, goalId, task)
+    await page.getByText('Not shown yet: 3.').waitFor()
+    const names = [...overdueTasks.map(({ name }) => name).toReversed(), 'Due today', 'On any day']
+    const shownNames = () =>
+      page.getByRole('region', { name: 'To do today' }).locator('li strong').allTextContents()
+    assert.deepEqual(await shownNames(), names.slice(0, 10))
+    await button(page, 'Show more').click()
     await page.getByText('On any day').first().waitFor()
-    const names = await page
-      .getByRole('region', { name: 'To do today' })
-      .locator('li strong')
-      .allTextContents()
-    assert.deepEqual(names, [...overdueTasks.map(({ name }) => name).toReversed(), 'Due today', 'On any day'])
+    assert.deepEqual(await shownNames(), names)
     await page.getByRole('link', { name: '2 tasks for later are in the plan' }).click()
     await page.getByText('Much later').first().waitFor()
     assertNoFaults(page)

@@ -9,6 +9,7 @@ import { formatDate, today } from '../../texts/format.ts'
 import { useText } from '../../texts/translate.ts'
 import { FailureNote } from '../../ui/failure-note.tsx'
 import { useSubmit } from '../../ui/form/form.tsx'
+import { useFirstEntries } from '../../ui/table/first-entries.tsx'
 
 interface TaskListProps {
   ehrId: string
@@ -16,20 +17,25 @@ interface TaskListProps {
   tasks: readonly Task[]
 }
 
+/** The rest of the page must stay in reach. */
+const TASKS_AT_ONCE = 10
+
 /** A task without a date may be done on any day, so also today. */
 const isForToday = ({ dueDate }: Task): boolean => dueDate === null || dueDate <= today()
 
-/** The tasks of the person for today, overdue first; each is done with one button. A link leads to those for later. */
+/** The first tasks of the person for today, overdue first; each is done with one button. A link leads to those for later. */
 export function TaskList({ ehrId, mvUid, tasks }: TaskListProps) {
   const t = useText()
   const mayClose = useMayAct('PLAN')
   const ownTasks = tasks.filter(({ assignee }) => assignee === null || assignee === mvUid)
   const tasksForToday = ownTasks.filter(isForToday)
+  const [first, more] = useFirstEntries(tasksForToday, TASKS_AT_ONCE)
   const later = ownTasks.length - tasksForToday.length
   return (
     <>
       {tasksForToday.length === 0 && <p>{t('home.noTasks')}</p>}
-      <TaskRows ehrId={ehrId} tasks={tasksForToday} mayClose={mayClose} />
+      <TaskRows ehrId={ehrId} tasks={first} mayClose={mayClose} />
+      {more}
       {later > 0 && (
         <p>
           <Link to="/plan">{t('home.laterTasks', { count: later })}</Link>
