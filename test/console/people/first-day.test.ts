@@ -164,6 +164,26 @@ describe('the first day of a patient', () => {
     assertNoFaults(page)
   })
 
+  it('reads five care plans at first, and the others by a button', async () => {
+    const patient = await createPatient()
+    for (let i = 0; i < 7; i++) await createPlan(patient)
+    const page = await opened.open()
+    const plansRead = new Set<string>()
+    page.on('request', (request) => {
+      const [, id] = /^\/ehr\/\w+\/careplan\/(\w+)$/.exec(new URL(request.url()).pathname) ?? []
+      if (id && id !== 'todo') plansRead.add(id)
+    })
+    await logInOn(page, patient)
+    await menu(page, 'My plan').click()
+    await page.getByText('Not shown yet: 2.').waitFor()
+    const plans = page.locator('section.panel')
+    assert.deepEqual([await plans.count(), plansRead.size], [5, 5])
+    await button(page, 'Show more').click()
+    await plans.nth(6).waitFor()
+    assert.equal(plansRead.size, 7)
+    assertNoFaults(page)
+  })
+
   it('allows a new password, which ends other sessions, and the deletion of the account', async () => {
     const patient = await createPatient()
     const other = await opened.open()

@@ -5,18 +5,28 @@ import { type Me, mayAct, recordPath } from '../../model/me.ts'
 import { formatDate } from '../../texts/format.ts'
 import { useText } from '../../texts/translate.ts'
 import { Loaded, useShownParts } from '../../ui/loaded.tsx'
+import { useFirstEntries } from '../../ui/table/first-entries.tsx'
 import { HistoryLink } from '../history/history-link.tsx'
 import { DueDate, TaskRows } from '../home/task-list.tsx'
 import { PlanFacts } from './plan-facts.tsx'
 
-/** The goals and open tasks of care plans. */
+/** Each plan takes requests of its own. */
+const PLANS_AT_ONCE = 5
+
+/** The goals and open tasks of the first care plans, and a button for the others. */
 export function Plans({ me, ids }: { me: Me; ids: readonly string[] }) {
-  const partCount = useShownParts(useQueries({ queries: ids.map((id) => planQuery(me.ehrId, id)) }))
-  return ids
-    .slice(0, partCount)
-    .map((id) =>
-      me.isPatient ? <OwnPlan key={id} me={me} id={id} /> : <PatientPlan key={id} me={me} id={id} />,
-    )
+  const [first, more] = useFirstEntries(ids, PLANS_AT_ONCE)
+  const partCount = useShownParts(useQueries({ queries: first.map((id) => planQuery(me.ehrId, id)) }))
+  return (
+    <>
+      {first
+        .slice(0, partCount)
+        .map((id) =>
+          me.isPatient ? <OwnPlan key={id} me={me} id={id} /> : <PatientPlan key={id} me={me} id={id} />,
+        )}
+      {partCount > first.length && more}
+    </>
+  )
 }
 
 interface PlanIdProps {
