@@ -5,7 +5,7 @@ import { isDenied } from '../model/queries.ts'
 import { useText } from '../texts/translate.ts'
 import { PartFailure } from './failure-note.tsx'
 import { Heading } from './heading.tsx'
-import { Skeleton } from './skeleton.tsx'
+import { Skeleton, TurningNote } from './skeleton.tsx'
 
 interface LoadedProps<T> {
   query: UseQueryResult<T>
@@ -32,6 +32,21 @@ export function Loaded<T>({ query, lines, children }: LoadedProps<T>) {
         <p className="help">{t('notLoaded')}</p>
       )}
     </>
+  )
+}
+
+/** A list that is read page by page. The former page stays, with a note, until the next one is there. */
+export function LoadedList<T>({ query, children, ...rest }: LoadedProps<T>) {
+  const isTurning = query.isPlaceholderData
+  return (
+    <Loaded query={query} {...rest}>
+      {(data) => (
+        <div aria-busy={isTurning}>
+          {children(data)}
+          {isTurning && <TurningNote />}
+        </div>
+      )}
+    </Loaded>
   )
 }
 

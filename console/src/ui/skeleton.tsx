@@ -16,14 +16,26 @@ function useIsAfter(delayMs: number): boolean {
   return isAfter
 }
 
-/** Stands in for content that is on its way. */
-export function Skeleton({ lines = 3 }: { lines?: number }) {
+/** Says, after a moment, that something is on its way. Its place is there from the start, so that nothing moves. */
+function LoadingText() {
   const t = useText()
   const isReadable = useIsAfter(TEXT_DELAY_MS)
   const isLong = useIsAfter(LONG_WAIT_MS)
+  return <p className={isReadable ? undefined : 'early'}>{t(isLong ? 'longWait' : 'loading')}</p>
+}
+
+/** Says that the next page of a list is on its way, below the former one. */
+export const TurningNote = () => (
+  <div role="status">
+    <LoadingText />
+  </div>
+)
+
+/** Stands in for content that is on its way. */
+export function Skeleton({ lines = 3 }: { lines?: number }) {
   return (
     <div className="skeleton" role="status">
-      <p className={isReadable ? undefined : 'early'}>{t(isLong ? 'longWait' : 'loading')}</p>
+      <LoadingText />
       {Array.from({ length: lines }, (_, i) => `line-${i}`).map((key) => (
         <div key={key} className="skeleton-line" />
       ))}

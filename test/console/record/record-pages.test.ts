@@ -57,6 +57,11 @@ describe('the pages of a record', () => {
     )
   })
   after(() => assertNoFaults(page))
+  /** Holds the request for a further page of a list. */
+  const holdPage = (url: RegExp) =>
+    new Promise<Route>((resolve) => void page.route(url, resolve, { times: 1 }))
+  /** The note about it, once it is visible. */
+  const turningNote = () => page.getByRole('status').locator('p:not(.early)', { hasText: 'Loading …' })
 
   it('show all entries of a long list', async () => {
     await goTo(page, 'record')
@@ -119,18 +124,33 @@ describe('the pages of a record', () => {
     assertNoFaults(dutch)
   })
 
+  it('say that the next page of a table is on its way', async () => {
+    await goTo(page, 'record/timeline')
+    const formerRows = await page.locator('tbody').textContent()
+    const heldRoute = holdPage(/timeline.*cursor=/)
+    await button(page, 'Older').click()
+    const route = await heldRoute
+    await page.locator('[aria-busy=true] table').waitFor()
+    await turningNote().waitFor()
+    assert.equal(await page.locator('tbody').textContent(), formerRows)
+    await route.fallback()
+    await page.locator('[aria-busy=false] table').waitFor()
+    await button(page, 'Newer').waitFor()
+    assert.equal(await turningNote().count(), 0)
+  })
+
   it('lead to the older messages of a conversation, and say new ones', async () => {
     await goTo(page, `messages/${topicId}`)
     const log = page.getByRole('log')
     await log.getByText('Message 5 of Third').waitFor()
     assert.equal(await log.getByRole('listitem').count(), 2)
     // Twice on a slow network: the second tap meets the button of the first page.
-    const heldRoute = new Promise<Route>(
-      (resolve) => void page.route(new RegExp(`${topicId}.*cursor=`), resolve, { times: 1 }),
-    )
+    const heldRoute = holdPage(new RegExp(`${topicId}.*cursor=`))
     await button(page, 'Older').click()
     const route = await heldRoute
     await button(page, 'Older').click()
+    await page.locator('[role=log][aria-busy=true]').waitFor()
+    await turningNote().waitFor()
     await route.fallback()
     await log.getByText('Message 3 of Third').waitFor()
     await button(page, 'Older').click()

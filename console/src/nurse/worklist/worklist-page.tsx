@@ -4,7 +4,7 @@ import { useLiveWorklist } from '../../model/live.ts'
 import type { PageProps } from '../../model/page-props.ts'
 import { useText } from '../../texts/translate.ts'
 import { Heading } from '../../ui/heading.tsx'
-import { Loaded } from '../../ui/loaded.tsx'
+import { LoadedList } from '../../ui/loaded.tsx'
 import { PageButtons, useTurnedPages } from '../../ui/table/page-buttons.tsx'
 import { AlertForm } from '../alerts/alert-form.tsx'
 import { useSelection } from '../alerts/selection.ts'
@@ -43,7 +43,7 @@ function Entries({ mvUid, filter }: EntriesProps) {
   const worklist = useQuery(worklistQuery(filter, pages.position))
   const selection = useSelection(worklist.data?.items ?? [])
   return (
-    <Loaded query={worklist} lines={8}>
+    <LoadedList query={worklist} lines={8}>
       {({ items, page }) => (
         <>
           {items.length === 0 && <p>{t('worklist.none')}</p>}
@@ -56,6 +56,6 @@ function Entries({ mvUid, filter }: EntriesProps) {
           <PageButtons pages={pages} next={page.next} labels={BY_URGENCY} />
         </>
       )}
-    </Loaded>
+    </LoadedList>
   )
 }

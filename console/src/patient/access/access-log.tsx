@@ -4,7 +4,7 @@ import { pageOf } from '../../model/queries.ts'
 import { api } from '../../session/user-session.ts'
 import { formatMoment, personName } from '../../texts/format.ts'
 import { type TextId, translate, translateName, useText } from '../../texts/translate.ts'
-import { Loaded } from '../../ui/loaded.tsx'
+import { LoadedList } from '../../ui/loaded.tsx'
 import { PageButtons, useTurnedPages } from '../../ui/table/page-buttons.tsx'
 import { Table } from '../../ui/table/table.tsx'
 
@@ -26,14 +26,14 @@ export function AccessLog({ ehrId }: { ehrId: string }) {
   const pages = useTurnedPages<string>()
   const accesses = useQuery(accessesQuery(ehrId, pages.position))
   return (
-    <Loaded query={accesses}>
+    <LoadedList query={accesses}>
       {({ items, page }) => (
         <>
           {items.length === 0 ? <p>{t('access.noLog')}</p> : <AccessTable items={items} />}
           <PageButtons pages={pages} next={page.next} />
         </>
       )}
-    </Loaded>
+    </LoadedList>
   )
 }
 

@@ -12,6 +12,7 @@ import { useText } from '../../texts/translate.ts'
 import { TextField } from '../../ui/form/field.tsx'
 import { Form, useCreation, useSubmit } from '../../ui/form/form.tsx'
 import { LoadedPage } from '../../ui/loaded.tsx'
+import { TurningNote } from '../../ui/skeleton.tsx'
 import { PageButtons, type TurnedPages, useTurnedPages } from '../../ui/table/page-buttons.tsx'
 import { RecordHeading } from '../banner/record-heading.tsx'
 import { subjectOf, topicQuery } from './topic-queries.ts'
@@ -27,7 +28,7 @@ export default function TopicPage({ me: self, params }: PageProps) {
   const topic = useQuery(topicQuery({ ehrId: me.ehrId, planId, topicId }, pages.position))
   return (
     <LoadedPage query={topic}>
-      {(data) => <Conversation me={me} planId={planId} topic={data} pages={pages} />}
+      {(data) => <Conversation {...{ me, planId, pages }} topic={data} isTurning={topic.isPlaceholderData} />}
     </LoadedPage>
   )
 }
@@ -37,9 +38,10 @@ interface ConversationProps {
   planId: string | undefined
   topic: Topic
   pages: TurnedPages<string>
+  isTurning: boolean
 }
 
-function Conversation({ me, planId, topic, pages }: ConversationProps) {
+function Conversation({ me, planId, topic, pages, isTurning }: ConversationProps) {
   const t = useText()
   const path = { ...subjectOf(me.ehrId, planId), topicId: topic.id }
   useMarkRead(me.ehrId, path, topic.unread)
@@ -50,8 +52,9 @@ function Conversation({ me, planId, topic, pages }: ConversationProps) {
         <Link to={`${recordPath(me)}/messages`}>{t('messages.title')}</Link>
       </p>
       <PageButtons pages={pages} next={topic.page.prev} />
+      {isTurning && <TurningNote />}
       {/* Readers of the screen say a new message, but not those of another page. */}
-      <div key={pages.position} role="log" aria-label={t('messages.title')}>
+      <div key={pages.position} role="log" aria-busy={isTurning} aria-label={t('messages.title')}>
         <ol className="messages">
           {topic.items.map((message) => (
             <MessageRow key={message.id} me={me} message={message} />

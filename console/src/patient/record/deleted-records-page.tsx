@@ -7,7 +7,7 @@ import { ehrKey, pageOf } from '../../model/queries.ts'
 import { api } from '../../session/user-session.ts'
 import { formatMoment, kindName } from '../../texts/format.ts'
 import { type TextId, useText } from '../../texts/translate.ts'
-import { Loaded } from '../../ui/loaded.tsx'
+import { LoadedList } from '../../ui/loaded.tsx'
 import { PageButtons, useTurnedPages } from '../../ui/table/page-buttons.tsx'
 import { Table } from '../../ui/table/table.tsx'
 import { RecordHeading } from '../banner/record-heading.tsx'
@@ -44,7 +44,7 @@ export default function DeletedRecordsPage({ me: self, params }: PageProps) {
         <Link to={`${recordPath(me)}/record`}>{t('back')}</Link>
       </p>
       <p>{t('deletedRecords.help')}</p>
-      <Loaded query={deletedRecords} lines={6}>
+      <LoadedList query={deletedRecords} lines={6}>
         {({ items, page }) => (
           <>
             {items.length > 0 && <DeletedTable me={me} items={items} />}
@@ -52,7 +52,7 @@ export default function DeletedRecordsPage({ me: self, params }: PageProps) {
             <PageButtons pages={pages} next={page.next} />
           </>
         )}
-      </Loaded>
+      </LoadedList>
     </>
   )
 }

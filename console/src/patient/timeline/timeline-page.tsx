@@ -9,7 +9,7 @@ import { api } from '../../session/user-session.ts'
 import { certaintyWord, isRetracted } from '../../texts/certainty.ts'
 import { formatMoment, kindHeading } from '../../texts/format.ts'
 import { type TextId, useText } from '../../texts/translate.ts'
-import { Loaded } from '../../ui/loaded.tsx'
+import { LoadedList } from '../../ui/loaded.tsx'
 import { PageButtons, useTurnedPages } from '../../ui/table/page-buttons.tsx'
 import { Table } from '../../ui/table/table.tsx'
 import { RecordHeading } from '../banner/record-heading.tsx'
@@ -46,14 +46,14 @@ export default function TimelinePage({ me: self, params }: PageProps) {
           <Link to={`${recordPath(me)}/record`}>{t('back')}</Link>
         </p>
       )}
-      <Loaded query={timeline} lines={8}>
+      <LoadedList query={timeline} lines={8}>
         {({ events, page }) => (
           <>
             {events.length === 0 ? <p>{t('record.none')}</p> : <EventTable me={me} events={events} />}
             <PageButtons pages={pages} next={page.next} />
           </>
         )}
-      </Loaded>
+      </LoadedList>
     </>
   )
 }
