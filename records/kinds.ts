@@ -138,13 +138,13 @@ const collectionsIn = (...parentTypes: Kind['parentType'][]): string[] =>
 
 /**
  * All derivations of stored fields. The history comes first, because others look up former versions in it.
- * @param others the derivations of records that other rooms interpret
+ * @param otherDerivations the derivations of records that other rooms interpret
  */
-export function createDerivations(others: readonly Derivation[]): readonly Derivation[] {
+export function createDerivations(otherDerivations: readonly Derivation[]): readonly Derivation[] {
   const ofRecords = [
     ehrDerivation,
     ...CLASS_NAMES.flatMap((name) => recordDerivationOf(classKindOf(name)) ?? []),
-    ...others,
+    ...otherDerivations,
   ]
   const collections = kinds.map(({ collection }) => collection)
   return [createHistoryDerivation(collections, ofRecords), ...ofRecords]

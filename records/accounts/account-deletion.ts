@@ -85,11 +85,11 @@ export class AccountDeletion {
       isUnactivated(user) &&
       (user.invitedAt ?? before) <= before &&
       !(await isAccountUsed(db, user._id, session))
-    const late = usersOf(db).find({
+    const unactivatedUsers = usersOf(db).find({
       ...ACCOUNT_STATE_FILTERS.ACTIVATION_PENDING,
       _created_at: { $lt: before },
     })
-    const ids = late.map(({ _id }) => _id)
+    const ids = unactivatedUsers.map(({ _id }) => _id)
     const errors = await runEach(ids, (id) => this.#removeIf(id, isLate))
     throwErrors(errors, 'Some unconfirmed accounts could not be removed.')
   }

@@ -54,7 +54,7 @@ export class Tasks {
     const datedPage = amongUndated ? EMPTY_PAGE : await list(dates, cursor)
     const more = datedPage.next === null && dueBefore === undefined
     const undatedPage = more ? await list(null, amongUndated ? cursor : undefined) : EMPTY_PAGE
-    const found = joinPages(datedPage, undatedPage, limit)
+    const todoPage = joinPages(datedPage, undatedPage, limit)
     if (count) {
       const dueThen = { ...where, ...(dueBefore && { dueDate: dates }) }
       const { total } = await this.#tasks.store.list(
@@ -63,9 +63,9 @@ export class Tasks {
         { where: dueThen, limit: 1, count },
         { tx },
       )
-      if (total !== undefined) found.total = total
+      if (total !== undefined) todoPage.total = total
     }
-    return found
+    return todoPage
   }
 
   /** @throws NotFound */

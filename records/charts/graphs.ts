@@ -116,7 +116,7 @@ export class Graphs {
         series.map((one, at) => {
           const { times, values } = columns[i] as TimeColumns
           const ofPlan = thresholds.flatMap(
-            (found) => findAlertBands(kind.thresholdTarget, kind.path, found) ?? [],
+            (planThresholds) => findAlertBands(kind.thresholdTarget, kind.path, planThresholds) ?? [],
           )[0]
           return buildGraphSeries(
             kind,
@@ -193,9 +193,9 @@ function selectSeries<K extends GraphSource>(kinds: readonly K[], measures: read
 
 /** Removes records without a value in the series. */
 function dropMissing(times: Float64Array, values: Float64Array): Points {
-  let all = true
-  for (let i = 0; i < values.length && all; i++) all = !Number.isNaN(values[i])
-  if (all) return { x: times, y: values }
+  let isComplete = true
+  for (let i = 0; i < values.length && isComplete; i++) isComplete = !Number.isNaN(values[i])
+  if (isComplete) return { x: times, y: values }
   return {
     x: times.filter((_, i) => !Number.isNaN(values[i])),
     y: values.filter((value) => !Number.isNaN(value)),

@@ -71,8 +71,8 @@ export function samplePoints(points: Points, most: number, extremes: readonly nu
   for (const extreme of absent) {
     const farFrom = (i: number): number => Math.abs(i - extreme)
     const extremeIndexes = extremes.map((one) => indexes.find((i) => y[i] === y[one]))
-    const others = indexes.slice(1, -1).filter((i) => !extremeIndexes.includes(i))
-    const [nearest] = others.sort((a, b) => farFrom(a) - farFrom(b))
+    const replaceableIndexes = indexes.slice(1, -1).filter((i) => !extremeIndexes.includes(i))
+    const [nearest] = replaceableIndexes.sort((a, b) => farFrom(a) - farFrom(b))
     if (nearest !== undefined) indexes[indexes.indexOf(nearest)] = extreme
   }
   return absent.length === 0 ? indexes : indexes.sort((a, b) => a - b)

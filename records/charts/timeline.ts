@@ -132,13 +132,15 @@ export class Timelines {
         ),
       ),
     )
-    const all = parts.flatMap(({ matches }) => matches).sort((a, b) => direction * compareMatches(a, b))
-    const page = all.slice(0, limitOfPage(limit, parts))
+    const sortedMatches = parts
+      .flatMap(({ matches }) => matches)
+      .sort((a, b) => direction * compareMatches(a, b))
+    const page = sortedMatches.slice(0, limitOfPage(limit, parts))
     if (after?.isBackward) page.reverse()
     const accesses = await this.#accesses(caller, ehrId, page)
     const recording = this.#context.audit.record(...accesses)
     const lines = await runWhileRecording(recording, () => mapInSlices(page, toTimelineEntry, limits.slice))
-    const around = neighbouringPositions(page, all.length > page.length, after)
+    const around = neighbouringPositions(page, sortedMatches.length > page.length, after)
     const cursorOf = (position: CursorPosition | undefined) =>
       position ? encodeCursor(cursorListOf(order), position) : null
     return { lines, next: cursorOf(around.next), prev: cursorOf(around.prev) }
@@ -297,11 +299,11 @@ async function readStream(
     ...(positionFilter.$or ? combineFilters(filter, positionFilter) : {}),
     [key]: bounds,
   }
-  const found = documents
+  const sortedDocuments = documents
     .find(conditions as Filter<ParseDocument>, { projection: { _acl: 0, _rperm: 0, _wperm: 0 } })
     .sort({ [key]: direction, _id: direction })
     .limit(limit)
-  const read = await readDocuments(found, limits)
+  const read = await readDocuments(sortedDocuments, limits)
   const matches = read.documents.map((document) => ({
     source,
     start: document[key] as Date,
@@ -314,8 +316,8 @@ async function readStream(
 type DateBounds = Record<string, Date>
 
 /** Keeps the tighter of two bounds with the same operator: a cursor may come from another period. */
-function narrowBounds(bounds: DateBounds, others: DateBounds = {}): DateBounds {
-  const tighter = Object.entries(others).filter(([operator, value]) => {
+function narrowBounds(bounds: DateBounds, otherBounds: DateBounds = {}): DateBounds {
+  const tighter = Object.entries(otherBounds).filter(([operator, value]) => {
     const { [operator]: bound = value } = bounds
     return operator.startsWith('$lt') ? value <= bound : value >= bound
   })

@@ -50,14 +50,14 @@ async function recordDenial(
 ): Promise<void> {
   const collection = SUBJECT_COLLECTIONS[about]
   if (collection === undefined) return
-  const found = await documentCollection(context, collection).findOne(
+  const record = await documentCollection(context, collection).findOne(
     { _id: id },
     { projection: { ehrId: 1 } },
   )
   const resource = { collection, ehr: about === 'ehr' ? 'id' : 'ehrId' } as const
   const denial = { action: 'read', outcome: 'denied' } as const
-  const target = { id, ehrId: found?.ehrId }
-  if (found) await context.audit.record(...accessWithoutRecords(resource, caller, denial, target))
+  const target = { id, ehrId: record?.ehrId }
+  if (record) await context.audit.record(...accessWithoutRecords(resource, caller, denial, target))
 }
 
 /** @returns undefined if the caller may not see the subject */
@@ -70,13 +70,13 @@ export async function findChatSubject(
 ): Promise<ChatSubject | undefined> {
   const collection = SUBJECT_COLLECTIONS[type]
   if (collection === undefined) return findNetworkSubject(connections, caller, id)
-  const found = await documentCollection(context, collection).findOne(
+  const record = await documentCollection(context, collection).findOne(
     { _id: id, ...permissionFilter('_rperm', caller) },
     { projection: { ehrId: 1, carePlanId: 1, goalId: 1, anonymous: 1, _rperm: 1, _wperm: 1 } },
   )
-  if (!found) return undefined
-  const ehrId = type === 'ehr' ? id : String(found.ehrId)
-  const carePlanId = type === 'careplan' ? id : (found.carePlanId as string | undefined)
+  if (!record) return undefined
+  const ehrId = type === 'ehr' ? id : String(record.ehrId)
+  const carePlanId = type === 'careplan' ? id : (record.carePlanId as string | undefined)
   caller.onAccess?.(ehrId)
   return {
     about: type,
@@ -84,12 +84,12 @@ export async function findChatSubject(
     ehrId,
     ...(carePlanId !== undefined && { carePlanId }),
     goesWith: {
-      ...(found.goalId !== undefined && { goalId: found.goalId as string }),
+      ...(record.goalId !== undefined && { goalId: record.goalId as string }),
       ...(RELATED_RECORD_FIELD_NAMES.includes(`${type}Id`) && { [`${type}Id`]: id }),
     },
-    permissions: fromStoredPermissions(found),
+    permissions: fromStoredPermissions(record),
     isAnonymous:
-      (type === 'careplan' ? found.anonymous === true : await isAnonymousPlan(context, carePlanId)) ||
+      (type === 'careplan' ? record.anonymous === true : await isAnonymousPlan(context, carePlanId)) ||
       (await findAnonymizedEhrs(context, caller)).has(ehrId),
   }
 }

@@ -71,9 +71,9 @@ export class Chats {
   /** A message as it is now; many streams ask for the same one at the same moment. */
   readonly #findMessage
 
-  constructor(context: StoreContext, others: ChatDependencies) {
+  constructor(context: StoreContext, dependencies: ChatDependencies) {
     this.context = context
-    this.#dependencies = others
+    this.#dependencies = dependencies
     this.#topics = new Store(context, ChatTopic)
     this.#messages = new Store(context, ChatMessage)
     this.marks = new ReadMarks(context)
@@ -200,13 +200,15 @@ export class Chats {
     expected: ExpectedVersions,
   ) {
     const change = (current: StoredMessage): StoredMessage => {
-      const late = this.context.clock().getTime() - Date.parse(current.createdAt) > EDIT_PERIOD_MS
+      const isTooLate = this.context.clock().getTime() - Date.parse(current.createdAt) > EDIT_PERIOD_MS
       requireNoViolations([
         ...chatTextViolations('text', text),
         ...(current.deleted
           ? [{ path: 'text', code: 'deleted', message: 'cannot be changed because the message was deleted' }]
           : []),
-        ...(late ? [{ path: 'text', code: 'late', message: 'can be changed within 15 minutes only' }] : []),
+        ...(isTooLate
+          ? [{ path: 'text', code: 'late', message: 'can be changed within 15 minutes only' }]
+          : []),
       ])
       return { ...current, text, editedAt: this.context.clock().toISOString() }
     }
@@ -246,11 +248,11 @@ export class Chats {
     await this.#topic(caller, subject, topicId)
     const messages = documentCollection(this.context, ChatMessage.collection)
     const which = { topicId, ...(messageId && { _id: messageId }) }
-    const found = await messages.findOne(which, {
+    const message = await messages.findOne(which, {
       sort: { _created_at: -1, _id: -1 },
       projection: { _created_at: 1 },
     })
-    if (found) return this.marks.markRead(topicId, authorOf(caller).userId, found)
+    if (message) return this.marks.markRead(topicId, authorOf(caller).userId, message)
     if (messageId) requireNoViolations([unknownMessageViolation('messageId')])
   }
 

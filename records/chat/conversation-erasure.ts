@@ -35,8 +35,8 @@ export async function eraseConversations(
         await runStep(({ session }) => purge(context, ChatMessage, ids, session))
       await runStep(async ({ session, changes }) => {
         const topic = await topics.findOne({ _id: topicId }, { session })
-        const late = await messages.find({ topicId }, { session, projection: { _id: 1 } }).toArray()
-        const lateIds = late.map(({ _id }) => _id)
+        const lateMessages = await messages.find({ topicId }, { session, projection: { _id: 1 } }).toArray()
+        const lateIds = lateMessages.map(({ _id }) => _id)
         await purge(context, ChatMessage, lateIds, session)
         await purge(context, ChatTopic, [topicId], session)
         await deleteReadMarks(context, topicId, session)
@@ -51,8 +51,8 @@ const erasingCaller: Caller = { ...serviceCaller, userId: 'service' }
 /** The history entry of an erasure. It names only the other user, who may read it, and has no content. */
 function erasureEntryOf(topic: ParseDocument, mvUid: string, at: Date): HistoryEntry {
   const { _id, version, _created_at, _updated_at, about, _wperm = [] } = topic
-  const others = _wperm.filter((userId) => userId !== mvUid)
-  const permissions = toStoredPermissions({ read: others, write: [] })
+  const otherUserIds = _wperm.filter((userId) => userId !== mvUid)
+  const permissions = toStoredPermissions({ read: otherUserIds, write: [] })
   const before = { _id, version, _created_at, _updated_at, about, ...permissions }
   const removal = { action: 'delete' as const, version: version + 1, before, changed: [] }
   return createHistoryEntry(
@@ -81,8 +81,8 @@ export async function eraseAbandonedConversations(
   const users = { projection: { _wperm: 1 } }
   for await (const ids of iterateIdBatches(topics, { about: 'network', _wperm: { $gt: '' } })) {
     if (ending.aborted) return
-    const found = await topics.find({ _id: { $in: ids } }, users).toArray()
-    const userIds = new Set(found.flatMap(({ _wperm = [] }) => _wperm))
+    const topicBatch = await topics.find({ _id: { $in: ids } }, users).toArray()
+    const userIds = new Set(topicBatch.flatMap(({ _wperm = [] }) => _wperm))
     const existing = usersOf(db).find({ _id: { $in: [...userIds] } }, { projection: { _id: 1 } })
     for await (const { _id } of existing) userIds.delete(_id)
     for (const _id of userIds) await recordDeletedAccount(db, _id)

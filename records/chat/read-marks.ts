@@ -72,9 +72,9 @@ export class ReadMarks {
 
   async #countIn(userId: string, topicIds: readonly string[]): Promise<[string, number][]> {
     const positions = await this.#findPositions(userId, topicIds)
-    const others = { createdBy: { $ne: userId }, deleted: { $ne: true } }
+    const fromOthers = { createdBy: { $ne: userId }, deleted: { $ne: true } }
     const [first = [], ...rest] = topicIds.map((topicId) => [
-      { $match: { topicId, ...messagesAfter(positions.get(topicId) ?? {}), ...others } },
+      { $match: { topicId, ...messagesAfter(positions.get(topicId) ?? {}), ...fromOthers } },
       { $limit: MAX_UNREAD_COUNT },
       { $group: { _id: '$topicId', count: { $sum: 1 } } },
     ])

@@ -86,8 +86,11 @@ export class Reminders {
     const { mailedAt = new Date(0) } = mark
     const [from, to] = [mailedAt, now].map((time) => new Date(time.getTime() - REMINDER_DELAY_MS))
     const period = { $gt: from, $lte: to }
-    const others = { topicId, createdBy: { $ne: userId }, deleted: { $ne: true } }
-    const due = { ...others, $and: [{ _created_at: period }, messagesAfter(mark)] } as Filter<ParseDocument>
+    const fromOthers = { topicId, createdBy: { $ne: userId }, deleted: { $ne: true } }
+    const due = {
+      ...fromOthers,
+      $and: [{ _created_at: period }, messagesAfter(mark)],
+    } as Filter<ParseDocument>
     const messages = documentCollection(this.#context, ChatMessage.collection)
     return (await messages.findOne(due, { session })) !== null
   }
@@ -96,11 +99,11 @@ export class Reminders {
   async #readersOf({ _rperm }: ParseDocument): Promise<string[]> {
     const roles = _rperm.flatMap((who) => /^role:(.*)$/.exec(who)?.[1] ?? [])
     const userIds = _rperm.filter((who) => /^[A-Za-z0-9]{10}$/.test(who))
-    const all = [...new Set([...userIds, ...(await findUsersWithRoles(this.#context, roles))])]
-    const wanting = { _id: { $in: all }, chatMails: { $ne: false } }
-    const found = await usersOf(this.#context.db)
+    const readerIds = [...new Set([...userIds, ...(await findUsersWithRoles(this.#context, roles))])]
+    const wanting = { _id: { $in: readerIds }, chatMails: { $ne: false } }
+    const mailedUsers = await usersOf(this.#context.db)
       .find(wanting, { projection: { _id: 1 } })
       .toArray()
-    return found.map(({ _id }) => _id)
+    return mailedUsers.map(({ _id }) => _id)
   }
 }

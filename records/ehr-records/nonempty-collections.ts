@@ -39,13 +39,21 @@ export async function findEhrContents(
   ehrIds: readonly string[],
   collections: readonly string[],
 ): Promise<EhrContents> {
-  const all = [...new Set(collections)]
-  if (all.length < MIN_COLLECTIONS) return { ehrs: new Map(), nonempty: new Set(all) }
+  const uniqueCollections = [...new Set(collections)]
+  if (uniqueCollections.length < MIN_COLLECTIONS)
+    return { ehrs: new Map(), nonempty: new Set(uniqueCollections) }
   const ids = { $in: [...ehrIds] }
-  const stages = [{ $match: { _id: ids } }, { $project: EHR_ACCESS_FIELDS }, ...unionOf({ ehrId: ids }, all)]
-  const found = await db.collection('Ehr').aggregate<ParseDocument>(stages).toArray()
-  const ehrs = found.filter(({ _id }) => _id !== undefined)
-  return { ehrs: new Map(ehrs.map((ehr) => [ehr._id, ehr])), nonempty: nonemptyIn(found, all) }
+  const stages = [
+    { $match: { _id: ids } },
+    { $project: EHR_ACCESS_FIELDS },
+    ...unionOf({ ehrId: ids }, uniqueCollections),
+  ]
+  const documents = await db.collection('Ehr').aggregate<ParseDocument>(stages).toArray()
+  const ehrs = documents.filter(({ _id }) => _id !== undefined)
+  return {
+    ehrs: new Map(ehrs.map((ehr) => [ehr._id, ehr])),
+    nonempty: nonemptyIn(documents, uniqueCollections),
+  }
 }
 
 /** Counts have the positions of the collections as names: the names of some collections have a dot. */
@@ -58,7 +66,7 @@ const countOne = (filter: Filter<ParseDocument>, position: number): Document[] =
 const unionOf = (filter: Filter<ParseDocument>, collections: readonly string[], start = 0): Document[] =>
   collections.map((coll, at) => ({ $unionWith: { coll, pipeline: countOne(filter, start + at) } }))
 
-function nonemptyIn(found: readonly Document[], collections: readonly string[]): ReadonlySet<string> {
-  const positions = new Set(found.flatMap((one) => Object.keys(one)))
+function nonemptyIn(documents: readonly Document[], collections: readonly string[]): ReadonlySet<string> {
+  const positions = new Set(documents.flatMap((one) => Object.keys(one)))
   return new Set(collections.filter((_, at) => positions.has(String(at))))
 }

@@ -93,8 +93,8 @@ export class Ehrs {
     return listOwnFirst(
       page,
       () => this.store.list(caller, 'newest', { where: { ...where, id: ownEhrId }, limit: 1 }),
-      (others) =>
-        this.store.list(caller, 'newest', { where: { ...where, id: { not: ownEhrId } }, ...others }),
+      (otherPage) =>
+        this.store.list(caller, 'newest', { where: { ...where, id: { not: ownEhrId } }, ...otherPage }),
     )
   }
 
@@ -286,10 +286,10 @@ export class Ehrs {
 
   /** Lists the EHRs that an administrator can restore, the last deleted one first, without their contents. */
   async listDeleted(caller: Caller, page: PageRequest): Promise<Page<DeletedEhr>> {
-    const found = await listDeletedEhrs(this.#context, page)
-    const ehrs = found.items.map(({ _id }) => ({ id: _id }))
+    const deletedPage = await listDeletedEhrs(this.#context, page)
+    const ehrs = deletedPage.items.map(({ _id }) => ({ id: _id }))
     await this.#context.audit.record(...accessesByEhr(EHR_RESOURCE, caller, { action: 'query' }, ehrs))
-    return found
+    return deletedPage
   }
 
   /**

@@ -33,11 +33,11 @@ const SERVICE_NAMES = [...HANDLING_NAMES, 'urgency', 'attentionAt']
  * taken waits for the rules of its plan.
  */
 export function withHandling<E extends EventRecord>(alert: E, handling: AlertHandling, at: Date): E {
-  const others = Object.entries(alert).filter(([name]) => !SERVICE_NAMES.includes(name))
+  const otherFields = Object.entries(alert).filter(([name]) => !SERVICE_NAMES.includes(name))
   const isOpen = handling.alertState !== 'RESOLVED' && alert.data?.state !== 'CORRECTED'
   const isWaiting = isOpen && handling.alertState !== 'TAKEN'
   return {
-    ...(Object.fromEntries(others) as E),
+    ...(Object.fromEntries(otherFields) as E),
     ...handling,
     ...(isOpen && { urgency: urgencyOf(alert) }),
     ...(isWaiting && { attentionAt: alert.attentionAt ?? at.toISOString() }),

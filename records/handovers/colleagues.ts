@@ -40,6 +40,6 @@ async function findOpenPlans(database: Database, { roles }: Caller): Promise<Map
     return id !== undefined && role === planRole(id, 'write') ? [id] : []
   })
   const open = { _id: { $in: ids.slice(0, MAX_PLANS) }, status: 'ACTIVE' }
-  const found = documentCollection(database, 'CarePlan').find(open, { projection: { ehrId: 1 } })
-  return new Map((await found.toArray()).map(({ _id, ehrId }) => [_id, String(ehrId)]))
+  const openPlans = documentCollection(database, 'CarePlan').find(open, { projection: { ehrId: 1 } })
+  return new Map((await openPlans.toArray()).map(({ _id, ehrId }) => [_id, String(ehrId)]))
 }

@@ -99,13 +99,13 @@ export class Handovers {
 
   /** Lists the users to whom the caller can hand over, those with most of the care plans first. */
   async listColleagues(caller: Caller): Promise<Colleague[]> {
-    const all = await findColleagues(this.#context, caller)
-    const colleagues = all.slice(0, MAX_COLLEAGUES)
+    const allColleagues = await findColleagues(this.#context, caller)
+    const colleagues = allColleagues.slice(0, MAX_COLLEAGUES)
     for (const ehrId of colleagues.flatMap(({ ehrIds }) => ehrIds)) caller.onAccess?.(ehrId)
     const names = await this.#namesOf(
       caller,
       colleagues.map(({ mvUid }) => mvUid),
-      all,
+      allColleagues,
     )
     return colleagues.map(({ ehrIds: _, ...one }) => ({ ...one, name: names.get(one.mvUid) ?? null }))
   }
@@ -173,8 +173,10 @@ export class Handovers {
   /** Whether the owner has handed over the list for a part of this period already. */
   async #overlaps({ session }: Transaction, ownerId: string, from: string, until: string): Promise<boolean> {
     const during = { by: ownerId, from: { $lt: new Date(until) }, until: { $gt: new Date(from) } }
-    const found = documentCollection(this.#context, HANDOVER.collection).find(during, { session })
-    return (await found.toArray()).some((one) => (one.until as Date) > (one.from as Date))
+    const overlappingHandovers = documentCollection(this.#context, HANDOVER.collection).find(during, {
+      session,
+    })
+    return (await overlappingHandovers.toArray()).some((one) => (one.until as Date) > (one.from as Date))
   }
 
   /** Each EHR in which the colleague stands in has an entry. */
@@ -197,8 +199,8 @@ export class Handovers {
     colleagues?: Awaited<ReturnType<typeof findColleagues>>,
   ): Promise<Map<string, string>> {
     const anonymizedIds = await findAnonymizedEhrs(this.#context, caller)
-    const found = colleagues ?? (await findColleagues(this.#context, caller))
-    const unnamed = found.filter(({ ehrIds }) => ehrIds.every((ehrId) => anonymizedIds.has(ehrId)))
+    const knownColleagues = colleagues ?? (await findColleagues(this.#context, caller))
+    const unnamed = knownColleagues.filter(({ ehrIds }) => ehrIds.every((ehrId) => anonymizedIds.has(ehrId)))
     const unnamedIds = new Set(unnamed.map(({ mvUid }) => mvUid))
     return this.#persons.namesOf(mvUids.filter((mvUid) => !unnamedIds.has(mvUid)))
   }

@@ -15,8 +15,8 @@ export async function findStandIns(
   now: Date,
 ): Promise<Map<string, string>> {
   if (owners.length === 0) return new Map()
-  const found = handoversOf(database).find({ by: { $in: [...owners] }, ...inEffectAt(now) }, { session })
-  return new Map((await found.toArray()).map(({ by, to }) => [String(by), String(to)]))
+  const handovers = handoversOf(database).find({ by: { $in: [...owners] }, ...inEffectAt(now) }, { session })
+  return new Map((await handovers.toArray()).map(({ by, to }) => [String(by), String(to)]))
 }
 
 /** The owners of the worklists that a user has taken over now. */
@@ -25,6 +25,6 @@ export async function findOwnersStoodInFor(
   userId: string,
   now: Date,
 ): Promise<string[]> {
-  const found = handoversOf(database).find({ to: userId, ...inEffectAt(now) }, { projection: { by: 1 } })
-  return (await found.toArray()).map(({ by }) => String(by))
+  const handovers = handoversOf(database).find({ to: userId, ...inEffectAt(now) }, { projection: { by: 1 } })
+  return (await handovers.toArray()).map(({ by }) => String(by))
 }

@@ -56,7 +56,7 @@ async function findCurrentDocuments(
   const idsIn = new Map<string, Set<string>>()
   for (const { collection, id } of changes)
     idsIn.set(collection, (idsIn.get(collection) ?? new Set()).add(id))
-  const found = [...idsIn].map(async ([collection, ids]) => {
+  const entriesByCollection = [...idsIn].map(async ([collection, ids]) => {
     const documents = await documentCollection({ db }, collection)
       .find({ _id: { $in: [...ids] } })
       .toArray()
@@ -64,7 +64,7 @@ async function findCurrentDocuments(
       (document) => [recordKeyText({ collection, id: document._id }), document as ParseDocument] as const,
     )
   })
-  return new Map((await Promise.all(found)).flat())
+  return new Map((await Promise.all(entriesByCollection)).flat())
 }
 
 /**

@@ -86,16 +86,16 @@ export class DeletedRecords {
   ): Promise<Page<DeletedRecord>> {
     const from = cursor === undefined ? undefined : decodeTimeCursor(DELETED_LIST, cursor)
     const isReadable = await canRead(this.#context, caller, 'Ehr', { _id: ehrId })
-    const { found, next } = isReadable
+    const { deletions, next } = isReadable
       ? await this.#findDeletions(caller, ehrId, { limit, from, type })
-      : { found: [], next: undefined }
-    await this.#reportAccesses(caller, ehrId, found)
+      : { deletions: [], next: undefined }
+    await this.#reportAccesses(caller, ehrId, deletions)
     const parents = await findDeletedParents(
       this.#context,
-      found.map(({ before }) => before ?? {}),
+      deletions.map(({ before }) => before ?? {}),
     )
     return {
-      items: found.map((deletion, i) => this.#toDeletedRecord(deletion, parents[i])),
+      items: deletions.map((deletion, i) => this.#toDeletedRecord(deletion, parents[i])),
       next: next ? encodeCursor(DELETED_LIST, next) : null,
     }
   }
@@ -104,23 +104,23 @@ export class DeletedRecords {
     caller: Caller,
     ehrId: string,
     { limit, from, type }: { limit: number; from: CursorPosition | undefined; type: string | undefined },
-  ): Promise<{ found: HistoryEntry[]; next: CursorPosition | undefined }> {
+  ): Promise<{ deletions: HistoryEntry[]; next: CursorPosition | undefined }> {
     const limits = createReadLimits(caller)
     const end = performance.now() + MAX_SEARCH_MS
-    const found: HistoryEntry[] = []
+    const deletions: HistoryEntry[] = []
     let position = from
     do {
       const { documents, isCut } = await readDocuments(this.#read(caller, ehrId, position), limits)
-      found.push(...(await this.#keepLast(documents, type)))
+      deletions.push(...(await this.#keepLast(documents, type)))
       const last = documents.at(-1)
       const isEnd = !isCut && documents.length < ROUND_SIZE
       position = last && !isEnd ? positionOf(last) : undefined
       if (isCut || isEnd) break
-    } while (found.length <= limit && performance.now() < end)
-    const last = found[limit - 1]
-    return found.length > limit && last
-      ? { found: found.slice(0, limit), next: positionOf(last) }
-      : { found, next: position }
+    } while (deletions.length <= limit && performance.now() < end)
+    const last = deletions[limit - 1]
+    return deletions.length > limit && last
+      ? { deletions: deletions.slice(0, limit), next: positionOf(last) }
+      : { deletions, next: position }
   }
 
   /** Who could read a record before its deletion may read its history. */
@@ -171,9 +171,9 @@ export class DeletedRecords {
   }
 
   /** @throws NotFound */
-  async #reportAccesses(caller: Caller, ehrId: string, found: readonly HistoryEntry[]): Promise<void> {
+  async #reportAccesses(caller: Caller, ehrId: string, deletions: readonly HistoryEntry[]): Promise<void> {
     const asked = DELETED_LIST
-    const records = found.map(({ _id }) => parseChangeId(_id))
+    const records = deletions.map(({ _id }) => parseChangeId(_id))
     const accesses = [...this.#kinds.keys()].flatMap((collection) => {
       const recordsOfKind = records.filter((one) => one.collection === collection)
       return accessesByEhr({ collection, ehr: 'ehrId' }, caller, { action: 'query', asked }, recordsOfKind)

@@ -61,11 +61,11 @@ export async function findEarlierChanges(db: Db, changeIds: readonly string[]): 
       { $project: { _id: { $literal: changeId } } },
     ]
   })
-  const all = historyCollection(db)
-  const more = others.map((pipeline) => ({ $unionWith: { coll: all.collectionName, pipeline } }))
-  const found =
-    changeIds.length > 0 ? await all.aggregate<{ _id: string }>([...first, ...more]).toArray() : []
-  return new Set(found.map(({ _id }) => _id))
+  const historyEntries = historyCollection(db)
+  const more = others.map((pipeline) => ({ $unionWith: { coll: historyEntries.collectionName, pipeline } }))
+  const matches =
+    changeIds.length > 0 ? await historyEntries.aggregate<{ _id: string }>([...first, ...more]).toArray() : []
+  return new Set(matches.map(({ _id }) => _id))
 }
 
 /** Changes to look at in one round; the caller may read only some of them. */
@@ -78,8 +78,10 @@ const ROUND_SIZE = 200
 export async function listChanges(db: Db, caller: Caller, query: ChangeQuery): Promise<ListedChange[]> {
   const hiddenDeletions = await findHiddenDeletions(db, caller, query)
   const byId = new Map(hiddenDeletions.map((one) => [one.changeId, one]))
-  const found = [...(await listStoredChanges(db, caller, query)), ...hiddenDeletions].sort(compareNewestFirst)
-  const changeIds = found.slice(0, query.limit).map(({ changeId }) => changeId)
+  const changesNewestFirst = [...(await listStoredChanges(db, caller, query)), ...hiddenDeletions].sort(
+    compareNewestFirst,
+  )
+  const changeIds = changesNewestFirst.slice(0, query.limit).map(({ changeId }) => changeId)
   const storedIds = changeIds.filter((changeId) => !byId.has(changeId))
   const storedChanges = await loadRecordChanges(
     db,
@@ -95,10 +97,10 @@ async function listStoredChanges(db: Db, caller: Caller, query: ChangeQuery): Pr
   const readable: FoundChange[] = []
   let { from } = query
   for (let isLast = false; !isLast && readable.length < query.limit; ) {
-    const found = await findChanges(db, { ...query, from, limit: ROUND_SIZE + 1 })
-    isLast = found.length <= ROUND_SIZE
-    from = found[ROUND_SIZE]
-    readable.push(...(await keepReadable(db, caller, found.slice(0, ROUND_SIZE))))
+    const changes = await findChanges(db, { ...query, from, limit: ROUND_SIZE + 1 })
+    isLast = changes.length <= ROUND_SIZE
+    from = changes[ROUND_SIZE]
+    readable.push(...(await keepReadable(db, caller, changes.slice(0, ROUND_SIZE))))
   }
   return readable.slice(0, query.limit)
 }
@@ -115,8 +117,10 @@ async function findHiddenDeletions(
   const deletions = await findContainerDeletions(db, ehrIds, since)
   if (deletions.size === 0) return []
   const inEhrs = { ehrId: { $in: [...ehrIds] }, ...(id !== undefined && { _id: id }) }
-  const found = collections.map((name) => findHiddenRecords(db, caller, name, inEhrs, { fields: [] }))
-  return (await Promise.all(found)).flat().flatMap((record) => {
+  const recordsByCollection = collections.map((name) =>
+    findHiddenRecords(db, caller, name, inEhrs, { fields: [] }),
+  )
+  return (await Promise.all(recordsByCollection)).flat().flatMap((record) => {
     const deletion = deletions.get(record.containerId)
     const change = deletion && hiddenDeletion(record, deletion)
     const isReached =
@@ -132,11 +136,13 @@ async function loadHiddenDeletions(
   deletions: readonly ListedChange[],
 ): Promise<ListedChange[]> {
   const names = [...new Set(deletions.map(({ collection }) => collection))]
-  const found = names.map((name) => {
+  const recordsByCollection = names.map((name) => {
     const ids = deletions.flatMap(({ collection, id }) => (collection === name ? id : []))
     return findHiddenRecords(db, caller, name, { _id: { $in: ids } })
   })
-  const records = new Map((await Promise.all(found)).flat().map((one) => [one.id, one.document]))
+  const records = new Map(
+    (await Promise.all(recordsByCollection)).flat().map((one) => [one.id, one.document]),
+  )
   return deletions.flatMap((one) => {
     const before = records.get(one.id)
     return before ? [{ ...one, before }] : []
@@ -161,8 +167,8 @@ async function findContainerDeletions(
     },
     { projection: { before: 0 } },
   )
-  const found = await deletions.sort({ at: 1, _id: 1 }).toArray()
-  return new Map(found.map((entry) => [parseChangeId(entry._id).id, entry]))
+  const entries = await deletions.sort({ at: 1, _id: 1 }).toArray()
+  return new Map(entries.map((entry) => [parseChangeId(entry._id).id, entry]))
 }
 
 /** The deletion of a record with what it belongs to, as a change of its own. It would be the next version. */
@@ -188,7 +194,7 @@ async function findChanges(
       actions: deletions && DELETING_ACTIONS.slice(0, deletions.updatesOf.includes(collection) ? 2 : 1),
     })),
   )
-  const found = ranges.map(({ prefix, actions }) =>
+  const entriesByRange = ranges.map(({ prefix, actions }) =>
     historyCollection(db)
       .find(
         {
@@ -203,7 +209,7 @@ async function findChanges(
       .limit(limit)
       .toArray(),
   )
-  const changes = (await Promise.all(found)).flat().map(({ _id, at }) => ({
+  const changes = (await Promise.all(entriesByRange)).flat().map(({ _id, at }) => ({
     ...parseChangeId(_id),
     changeId: _id,
     at,
@@ -221,8 +227,8 @@ async function keepReadable(db: Db, caller: Caller, changes: readonly FoundChang
   for (const name of new Set(changes.map(({ collection }) => collection))) {
     const records = new Map(changes.flatMap((one) => (one.collection === name ? [[one.id, one]] : [])))
     const filter = { _id: { $in: [...records.keys()] }, ...permissionFilter('_rperm', caller) }
-    const found = documentCollection({ db }, name).find(filter, { projection: { _id: 1 } })
-    for (const { _id } of await found.toArray()) {
+    const readableRecords = documentCollection({ db }, name).find(filter, { projection: { _id: 1 } })
+    for (const { _id } of await readableRecords.toArray()) {
       readable.add(`${name}/${_id}`)
       records.delete(_id)
     }

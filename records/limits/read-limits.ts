@@ -78,11 +78,11 @@ export async function* readInBatches<T>(cursor: DocumentCursor<T>): AsyncIterabl
  * @param limits undefined in a transaction: nobody must wait for its locks, and its decisions need all documents
  */
 export async function readDocuments<T extends object>(
-  found: DocumentCursor<T>,
+  documentCursor: DocumentCursor<T>,
   limits: ReadLimits | undefined,
 ): Promise<ReadList<T>> {
   const documents: T[] = []
-  for await (const batch of readInBatches(found)) {
+  for await (const batch of readInBatches(documentCursor)) {
     for (const document of batch) {
       documents.push(document)
       if (limits?.budget.isUsedUpBy(document) && documents.length >= MIN_DOCUMENTS)

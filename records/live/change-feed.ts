@@ -143,11 +143,11 @@ export class ChangeFeed {
     const loggedChanges = batches.reverse().flatMap((batch) => wantedChangesIn(batch, concerns))
     if (loggedChanges.length > MAX_CHANGES_PER_BATCH) return undefined
     // The first batch after a pause has older changes, too.
-    const found = historyCollection(this.#db).find(
+    const recentChanges = historyCollection(this.#db).find(
       { _id: { $in: loggedChanges.map(({ changeId }) => changeId) }, logicalTime: { $gte: since } },
       { projection: { _id: 1 } },
     )
-    const recent = new Set((await found.toArray()).map(({ _id }) => _id))
+    const recent = new Set((await recentChanges.toArray()).map(({ _id }) => _id))
     return loadRecordChanges(
       this.#db,
       loggedChanges.filter(({ changeId }) => recent.has(changeId)),

@@ -69,8 +69,8 @@ export class SubscriptionAuditLog {
   }
 
   /** Ends the periods that are over, or all. */
-  async flush(all = false): Promise<void> {
-    const over = [...this.#periods].filter(([, { until }]) => all || until <= performance.now())
+  async flush(includesCurrent = false): Promise<void> {
+    const over = [...this.#periods].filter(([, { until }]) => includesCurrent || until <= performance.now())
     for (const [key] of over) this.#periods.delete(key)
     await this.#audit.record(...over.flatMap(([, { caller, more }]) => accessesOfChanges(caller, more)))
   }

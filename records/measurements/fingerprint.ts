@@ -19,8 +19,8 @@ export function fingerprintOf(
     ...IGNORED_FIELDS,
     ...Object.keys(quantities).flatMap((name) => [name, `${name}Unit`]),
   ])
-  const others = Object.entries(values).filter(([name, value]) => !left.has(name) && value !== undefined)
-  const all = [...others, ...Object.entries(inOwnUnits)].sort(([a], [b]) => (a < b ? -1 : 1))
-  const text = JSON.stringify([Date.parse(String(values.timestamp)), all])
+  const otherValues = Object.entries(values).filter(([name, value]) => !left.has(name) && value !== undefined)
+  const sortedValues = [...otherValues, ...Object.entries(inOwnUnits)].sort(([a], [b]) => (a < b ? -1 : 1))
+  const text = JSON.stringify([Date.parse(String(values.timestamp)), sortedValues])
   return createHash('sha256').update(text).digest('base64url').slice(0, 20)
 }

@@ -325,13 +325,16 @@ function measurementRules({
   rules = {},
   warnings,
 }: Pick<MeasurementDefinition, 'quantities' | 'rules' | 'warnings'>): Rules {
-  const all = Object.entries(quantities)
+  const namedQuantities = Object.entries(quantities)
   const each = (check: typeof quantityWarnings, values: Values) =>
-    all.flatMap(([name, quantity]) => check(quantity, name, values[name], values[`${name}Unit`]))
+    namedQuantities.flatMap(([name, quantity]) => check(quantity, name, values[name], values[`${name}Unit`]))
   return {
-    dependentFields: [...all.flatMap(([name]) => [name, `${name}Unit`]), ...(rules.dependentFields ?? [])],
+    dependentFields: [
+      ...namedQuantities.flatMap(([name]) => [name, `${name}Unit`]),
+      ...(rules.dependentFields ?? []),
+    ],
     missing: (values) => [
-      ...all.flatMap(([name]) => missingDependentFields(values, [name, `${name}Unit`])),
+      ...namedQuantities.flatMap(([name]) => missingDependentFields(values, [name, `${name}Unit`])),
       ...(rules.missing?.(values) ?? []),
     ],
     violations: (values, changedFields) => [

@@ -115,15 +115,15 @@ const blankTextFaults = (value: unknown, path = ''): string[] =>
 /** The numbers that are missing, duplicate or unknown. */
 function coverageFaults(
   expectedNumbers: readonly number[],
-  found: readonly { path: string; value: number }[],
+  numbers: readonly { path: string; value: number }[],
   { within, noun }: { within: string; noun: string },
 ): string[] {
-  const values = found.map(({ value }) => value)
+  const values = numbers.map(({ value }) => value)
   return [
     ...expectedNumbers
       .filter((value) => !values.includes(value))
       .map((value) => `${within}: ${noun} ${value} is missing`),
-    ...found.flatMap(({ path, value }, i) => {
+    ...numbers.flatMap(({ path, value }, i) => {
       if (!expectedNumbers.includes(value)) return [`${path}: ${noun} ${value} does not exist`]
       return values.indexOf(value) < i ? [`${path}: ${noun} ${value} occurs twice`] : []
     }),

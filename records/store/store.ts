@@ -215,8 +215,8 @@ export class Store<S extends TObject, L extends string> {
     const page = await readPage(this.#documents, this.#format, list, readable, query, reading)
     const items = await mapInSlices(page.items, (one) => this.toRecord(one), limits?.slice)
     const asked = `${name}: ${describeWhere(query.where)}`
-    const found = { resource: this.#resource, query, asked, items }
-    await this.#auditAccesses(tx, await this.#context.accessesOfList(this.#context, caller, found, tx))
+    const listAccess = { resource: this.#resource, query, asked, items }
+    await this.#auditAccesses(tx, await this.#context.accessesOfList(this.#context, caller, listAccess, tx))
     return { ...page, items }
   }
 
@@ -254,17 +254,17 @@ export class Store<S extends TObject, L extends string> {
   ): WriteRequest<WrittenRecord<S>> {
     return {
       id: key.id,
-      decide: (found) => this.#decider.decideUpdate(caller, key, found, change, conditions),
+      decide: (document) => this.#decider.decideUpdate(caller, key, document, change, conditions),
     }
   }
 
   /** Checks that the caller may change a record. @throws NotFound; Forbidden; PreconditionFailed */
   requireChangeable(
     caller: Caller,
-    found: ParseDocument | undefined,
+    document: ParseDocument | undefined,
     expected: ExpectedVersions,
   ): ParseDocument {
-    return this.#decider.requireChangeable(caller, found, expected).document
+    return this.#decider.requireChangeable(caller, document, expected).document
   }
 
   /** Updates several records within a transaction. @throws as update */
@@ -289,7 +289,8 @@ export class Store<S extends TObject, L extends string> {
     key: RecordSelector<S>,
     { tx, expected }: ConditionalWriteOptions,
   ): Promise<RecordOf<S>> {
-    const decide = (found: ParseDocument | null) => this.#decider.decideRemoval(caller, key, found, expected)
+    const decide = (document: ParseDocument | null) =>
+      this.#decider.decideRemoval(caller, key, document, expected)
     return (await this.#write({ id: key.id, decide }, tx)).record
   }
 

@@ -98,11 +98,11 @@ export class WriteDecider<S extends TObject> {
   decideUpdate(
     caller: Caller,
     key: RecordSelector<S>,
-    found: ParseDocument | null,
+    document: ParseDocument | null,
     change: (current: RecordOf<S>) => Static<S>,
     { expected, permissions, action = 'update', skipUnchanged, former }: UpdateConditions = {},
   ): WriteDecision<WrittenRecord<S>> {
-    const before = this.requireChangeable(caller, found, expected, key)
+    const before = this.requireChangeable(caller, document, expected, key)
     const next = this.#nextDocument(before.document, change(before.record), { permissions, former })
     const changedFields = changedFieldNames(before.document, next)
     if (!skipUnchanged || changedFields.length > 0)
@@ -116,10 +116,10 @@ export class WriteDecider<S extends TObject> {
   decideRemoval(
     caller: Caller,
     key: RecordSelector<S>,
-    found: ParseDocument | null,
+    document: ParseDocument | null,
     expected?: ExpectedVersions,
   ): WriteDecision<WrittenRecord<S>> {
-    const before = this.requireChangeable(caller, found, expected, key)
+    const before = this.requireChangeable(caller, document, expected, key)
     const { deleters } = this.#resource
     if (deleters && !isPermitted(deleters.principalsOf(before.document), caller))
       throw new ServiceError('Forbidden', { detail: deleters.refusal })
@@ -168,17 +168,17 @@ export class WriteDecider<S extends TObject> {
   /** Checks that the caller may change the found record. @throws as decideUpdate */
   requireChangeable(
     caller: Caller,
-    found: ParseDocument | null | undefined,
+    document: ParseDocument | null | undefined,
     expected: ExpectedVersions,
     key: object = {},
   ): WrittenRecord<S> {
-    if (!found || !isPermitted(found._rperm, caller) || !isSelected(this.#format, key, found))
+    if (!document || !isPermitted(document._rperm, caller) || !isSelected(this.#format, key, document))
       throw new ServiceError('NotFound')
-    if (!isPermitted(found._wperm, caller)) throw new ServiceError('Forbidden')
+    if (!isPermitted(document._wperm, caller)) throw new ServiceError('Forbidden')
     requireWritableByHelper(caller, this.#resource.helperAct)
-    const before = this.#load(found)
+    const before = this.#load(document)
     this.#resource.refuseChange?.(before.record)
-    requireExpectedVersion(expected, found.version)
+    requireExpectedVersion(expected, document.version)
     return before
   }
 

@@ -14,6 +14,6 @@ export function getCachedDefinition<T extends object>(
   const looking = look()
   definitions.set(key, looking)
   const forget = () => definitions.get(key) === looking && definitions.delete(key)
-  looking.then((found) => found || forget(), forget)
+  looking.then((definition) => definition || forget(), forget)
   return looking
 }

@@ -167,8 +167,8 @@ export class TypeDefinitions {
   }
 
   async #requireCapacity(): Promise<void> {
-    const all = documentCollection(this.#context, typeCollectionOf(this.#family))
-    if ((await all.countDocuments({}, { limit: MAX_TYPES })) >= MAX_TYPES)
+    const types = documentCollection(this.#context, typeCollectionOf(this.#family))
+    if ((await types.countDocuments({}, { limit: MAX_TYPES })) >= MAX_TYPES)
       requireNoViolations([
         {
           path: '',

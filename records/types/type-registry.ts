@@ -94,8 +94,10 @@ export const findDeviceTypes = async (
 ): Promise<ReadonlyMap<string, DeviceTypeRules>> =>
   (await getCachedDefinition(context.definitions, typeCollectionOf('device'), async () => {
     const fields = { projection: { dataTypes: 1, retired: 1 } }
-    const all = await documentCollection(context, typeCollectionOf('device')).find({}, fields).toArray()
-    return new Map(all.map(({ _id, ...rules }) => [_id, rules as DeviceTypeRules]))
+    const deviceTypes = await documentCollection(context, typeCollectionOf('device'))
+      .find({}, fields)
+      .toArray()
+    return new Map(deviceTypes.map(({ _id, ...rules }) => [_id, rules as DeviceTypeRules]))
   })) ?? new Map()
 
 /** Removes a changed type from the cache. */

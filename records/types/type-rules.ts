@@ -19,26 +19,26 @@ export function typeViolations(
   { schema, unit, ranges }: TypeBody,
   current?: { unit?: unknown; schema?: string },
 ): Violation[] {
-  const found =
+  const violations =
     schema === undefined || schema === null
       ? []
       : prefixSchemaPaths(valueSchemaViolations(schema as Record<string, unknown>))
-  if (found.length > 0 || family !== 'data')
-    return family === 'event' ? [...found, ...objectSchemaViolations(schema)] : found
+  if (violations.length > 0 || family !== 'data')
+    return family === 'event' ? [...violations, ...objectSchemaViolations(schema)] : violations
   const numeric = isNumericSchema(schema as Record<string, unknown>)
   const { hard, warn } = (ranges ?? {}) as { hard?: ValueRange | null; warn?: ValueRange | null }
   if (!numeric)
     for (const [path, value] of Object.entries({ unit, ranges }))
       if (value !== undefined && value !== null)
-        found.push({
+        violations.push({
           path,
           code: 'numeric',
           message: 'must be left out unless the schema has the type number or integer',
         })
   for (const [path, range] of Object.entries({ 'ranges.hard': hard, 'ranges.warn': warn }))
     if (range && lowerBound(range) > upperBound(range))
-      found.push({ path, code: 'order', message: 'must have a maximum that is not below its minimum' })
-  return current ? [...found, ...changeViolations(current, { numeric, unit })] : found
+      violations.push({ path, code: 'order', message: 'must have a maximum that is not below its minimum' })
+  return current ? [...violations, ...changeViolations(current, { numeric, unit })] : violations
 }
 
 /** Graphs and sums compare new values with those of earlier versions. */

@@ -131,12 +131,12 @@ async function countExisting(
   session: ClientSession | undefined,
 ): Promise<Map<string, number>> {
   const counts = new Map<string, number>()
-  const all = documentCollection(context, collection)
+  const records = documentCollection(context, collection)
   const ids = values.map(({ id }) => id)
   for (const [ehrId, type, ...days] of groupByEhrAndType(values)) {
     const first = Math.min(...days)
     const last = Math.max(...days)
-    const found = all.aggregate<{ _id: number; count: number }>(
+    const daysWithCounts = records.aggregate<{ _id: number; count: number }>(
       [
         {
           $match: {
@@ -150,7 +150,8 @@ async function countExisting(
       ],
       session ? { session } : {},
     )
-    for await (const { _id: day, count } of found) counts.set(quotaKeyOf({ ehrId, type, day }), count)
+    for await (const { _id: day, count } of daysWithCounts)
+      counts.set(quotaKeyOf({ ehrId, type, day }), count)
   }
   return counts
 }

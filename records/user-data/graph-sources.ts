@@ -77,10 +77,10 @@ async function findTypesInPlans(context: DefinitionLookup, plans: readonly strin
 }
 
 async function findTypesOfPlan(context: DefinitionLookup, carePlanId: string): Promise<string[]> {
-  const all = documentCollection(context, Measurement.collection)
+  const measurements = documentCollection(context, Measurement.collection)
   const types: string[] = []
   for (;;) {
-    const next = await all.findOne(
+    const next = await measurements.findOne(
       { carePlanId, ...(types.length > 0 && { dataType: { $gt: types.at(-1) } }) },
       { sort: { dataType: 1 }, projection: { _id: 0, dataType: 1 } },
     )

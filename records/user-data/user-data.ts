@@ -51,8 +51,8 @@ export class UserData {
    */
   async findEhrs(caller: Caller, mvUid: string): Promise<string[]> {
     const subjectFilter = { subjectId: mvUid, pending: { $ne: true }, ...permissionFilter('_rperm', caller) }
-    const found = documentCollection(this.#context, 'Ehr').find(subjectFilter, { projection: { _id: 1 } })
-    const ids = (await found.sort({ _created_at: 1 }).toArray()).map(({ _id }) => _id)
+    const ehrs = documentCollection(this.#context, 'Ehr').find(subjectFilter, { projection: { _id: 1 } })
+    const ids = (await ehrs.sort({ _created_at: 1 }).toArray()).map(({ _id }) => _id)
     const visibleIds = caller.userId === mvUid ? ids : await this.#withoutAnonymized(caller, ids)
     if (visibleIds.length === 0 && caller.userId !== mvUid) {
       await this.#recordDenial(caller, mvUid)
@@ -65,8 +65,8 @@ export class UserData {
   /** Each EHR about a user tells who wanted the data of that user. */
   async #recordDenial(caller: Caller, mvUid: string): Promise<void> {
     const subjectFilter = { subjectId: mvUid, pending: { $ne: true } }
-    const found = documentCollection(this.#context, 'Ehr').find(subjectFilter, { projection: { _id: 1 } })
-    const ehrs = await found.limit(MAX_DENIED_EHRS).toArray()
+    const ehrCursor = documentCollection(this.#context, 'Ehr').find(subjectFilter, { projection: { _id: 1 } })
+    const ehrs = await ehrCursor.limit(MAX_DENIED_EHRS).toArray()
     const denial = { action: 'read', outcome: 'denied' } as const
     const resource = { collection: 'Ehr', ehr: 'id' } as const
     const entries = ehrs.flatMap(({ _id: id }) => accessWithoutRecords(resource, caller, denial, { id }))
@@ -158,8 +158,8 @@ export class UserData {
 
   async #findEhrsOfPlans(ids: readonly string[]): Promise<Map<string, string>> {
     const plans = documentCollection(this.#context, 'CarePlan').find({ _id: { $in: [...new Set(ids)] } })
-    const found = await plans.project<{ _id: string; ehrId: string }>({ ehrId: 1 }).toArray()
-    return new Map(found.map(({ _id, ehrId }) => [_id, ehrId]))
+    const planDocuments = await plans.project<{ _id: string; ehrId: string }>({ ehrId: 1 }).toArray()
+    return new Map(planDocuments.map(({ _id, ehrId }) => [_id, ehrId]))
   }
 }
 

@@ -77,8 +77,8 @@ export class Worklists {
     filter: WorklistFilter,
     patients: readonly string[],
   ): Promise<RankedEntry[]> {
-    const others = await findOwnersStoodInFor(this.#context, caller.userId, this.#context.clock())
-    const owners = [caller.userId, ...others]
+    const ownersStoodInFor = await findOwnersStoodInFor(this.#context, caller.userId, this.#context.clock())
+    const owners = [caller.userId, ...ownersStoodInFor]
     const [alerts, tasks, unread] = await Promise.all([
       this.#findAlerts(caller, ownEhrs, owners, filter),
       this.#findOverdueTasks(caller, ownEhrs),

@@ -99,13 +99,13 @@ export class AppAuthorizations {
     secret: string,
     { mvUid, appId }: Omit<AppLaunch, 'patient'>,
   ): Promise<string | undefined> {
-    const found = await this.#launches.findOneAndDelete({
+    const launch = await this.#launches.findOneAndDelete({
       _id: hashSecret(secret),
       mvUid,
       appId,
       expiresAt: { $gt: this.#clock() },
     })
-    return found?.patient
+    return launch?.patient
   }
 
   /** Keeps a request of an app until the person has decided. @returns the secret of the form */
@@ -123,11 +123,11 @@ export class AppAuthorizations {
 
   /** The request on which a person decides now; each once. */
   async take(secret: string): Promise<(AppRequest & AppRequestLogin) | undefined> {
-    const found = await this.#requests.findOneAndDelete({
+    const request = await this.#requests.findOneAndDelete({
       _id: hashSecret(secret),
       expiresAt: { $gt: this.#clock() },
     })
-    return found ?? undefined
+    return request ?? undefined
   }
 
   /** @returns the code with which the app gets the tokens of a session */
@@ -148,11 +148,11 @@ export class AppAuthorizations {
   /** Marks a code as used. Of requests at the same time, one gets it. */
   async redeem(code: string): Promise<RedeemedCode | undefined> {
     const _id = hashSecret(code)
-    const found = await this.#codes.findOneAndUpdate(
+    const unusedCode = await this.#codes.findOneAndUpdate(
       { _id, usedAt: { $exists: false } },
       { $set: { usedAt: this.#clock() } },
     )
-    if (found) return { ...found, isReused: false }
+    if (unusedCode) return { ...unusedCode, isReused: false }
     const usedCode = await this.#codes.findOne({ _id })
     return usedCode ? { sid: usedCode.sid, isReused: true } : undefined
   }

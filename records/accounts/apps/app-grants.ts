@@ -326,12 +326,12 @@ export class AppGrants {
   async list(mvUid: string, { limit, cursor }: PageRequest): Promise<Page<AdmittedApp>> {
     const { sessions, apps } = this.#parts
     const beyond = cursor === undefined ? {} : { _id: { $gt: decodeCursor(GRANT_LIST, cursor).id } }
-    const found = await this.#grants
+    const grants = await this.#grants
       .find({ mvUid, ...beyond })
       .sort({ _id: 1 })
       .limit(limit + 1)
       .toArray()
-    const page = createPage(GRANT_LIST, found, limit, ({ _id }) => ({ value: null, id: _id }), undefined)
+    const page = createPage(GRANT_LIST, grants, limit, ({ _id }) => ({ value: null, id: _id }), undefined)
     const active = await sessions.findActive(page.items.map(({ _id }) => _id))
     const items = await Promise.all(
       page.items.map(async ({ _id, appId, scopes, patient, createdAt }) => {
@@ -362,9 +362,9 @@ export class AppGrants {
 
   async #end(filter: Filter<StoredGrant>): Promise<boolean> {
     const { sessions, onEnd } = this.#parts
-    const found = await this.#grants.findOne(filter)
-    if (!found) return false
-    const { _id, appId } = found
+    const grant = await this.#grants.findOne(filter)
+    if (!grant) return false
+    const { _id, appId } = grant
     await sessions.revoke(_id)
     await onEnd({ appId, grantId: _id })
     await this.#grants.deleteOne({ _id })

@@ -117,22 +117,22 @@ export class RegisteredApps {
   /** Lists the apps by id. @throws MalformedRequest for a cursor of another list */
   async list({ limit, cursor, count }: PageRequest): Promise<Page<App>> {
     const beyond = cursor === undefined ? {} : { _id: { $gt: decodeCursor(APP_LIST, cursor).id } }
-    const found = await this.#apps
+    const apps = await this.#apps
       .find(beyond)
       .sort({ _id: 1 })
       .limit(limit + 1)
       .toArray()
     const total = count ? await this.#apps.countDocuments() : undefined
-    const page = createPage(APP_LIST, found, limit, ({ _id }) => ({ value: null, id: _id }), total)
+    const page = createPage(APP_LIST, apps, limit, ({ _id }) => ({ value: null, id: _id }), total)
     return { ...page, items: page.items.map(toApp) }
   }
 
   /** An app, at most 4 s old; undefined when it is not registered. */
   async find(_id: string): Promise<App | undefined> {
-    const found = await this.#cache.get(_id, async () => ({
+    const cachedApp = await this.#cache.get(_id, async () => ({
       app: (await this.#apps.findOne({ _id })) ?? undefined,
     }))
-    return found?.app && toApp(found.app)
+    return cachedApp?.app && toApp(cachedApp.app)
   }
 
   /** Whether this is the secret of an app. */
@@ -145,10 +145,10 @@ export class RegisteredApps {
 
   /** Whether pages of an app have this origin. */
   async hasOrigin(origin: string): Promise<boolean> {
-    const found = await this.#origins.get(origin, async () => ({
+    const cachedOrigin = await this.#origins.get(origin, async () => ({
       isRegistered: (await this.#apps.findOne({ origins: origin }, { projection: { _id: 1 } })) !== null,
     }))
-    return found?.isRegistered === true
+    return cachedOrigin?.isRegistered === true
   }
 
   /** @throws RuleViolated */

@@ -63,11 +63,11 @@ export async function eraseAgreementsOf(
 ): Promise<void> {
   emitRolesChangedAtEnd({ client }, session)
   const partyFilter = { $or: [{ mvUid: userId }, { helperId: userId }] }
-  const found = await helperAgreementsOf(db)
+  const agreements = await helperAgreementsOf(db)
     .find(partyFilter, { session, projection: { _id: 1 } })
     .toArray()
   await helperAgreementsOf(db).deleteMany(partyFilter, { session })
-  const ids = found.map(({ _id }) => _id)
+  const ids = agreements.map(({ _id }) => _id)
   await endHelperSessions(db, ids, session)
   const records = ids.map((id) => ({ collection: HELPER_AGREEMENTS, id }))
   await deleteHistories(db, records, session)

@@ -67,8 +67,8 @@ export class Helpers {
   /** Lists the caller's agreements, oldest first. */
   async list(caller: Caller, side: Side, page: PageRequest): Promise<Page<AgreementView>> {
     const where = side === 'person' ? { mvUid: caller.userId } : { helperId: caller.userId }
-    const found = await this.#store.list(caller, side, { where, ...page })
-    return { ...found, items: await this.#toViews(side, found.items) }
+    const agreementPage = await this.#store.list(caller, side, { where, ...page })
+    return { ...agreementPage, items: await this.#toViews(side, agreementPage.items) }
   }
 
   /** @throws NotFound */
@@ -162,14 +162,14 @@ export class Helpers {
 
   /** The person's name shows until the agreement ends. A helper's name shows once they have accepted. */
   async #toViews(side: Side, agreements: readonly Agreement[]): Promise<AgreementView[]> {
-    const others = agreements.map((one) => (side === 'person' ? one.helperId : one.mvUid))
+    const counterpartIds = agreements.map((one) => (side === 'person' ? one.helperId : one.mvUid))
     const states = agreements.map((one) => this.#stateOf(one))
-    const namedIds = others.filter(
+    const namedIds = counterpartIds.filter(
       (_, i) => states[i] === 'ACTIVE' || (side === 'helper' && states[i] === 'INVITED'),
     )
     const names = await this.#names.namesOf(namedIds)
     return agreements.map(({ relation, acts, from, until, createdAt, updatedAt, version }, i) => {
-      const [mvUid = '', state = 'ENDED'] = [others[i], states[i]]
+      const [mvUid = '', state = 'ENDED'] = [counterpartIds[i], states[i]]
       const terms = { relation, acts, from, until }
       return {
         helper: { mvUid, name: names.get(mvUid) ?? null, ...terms, state, createdAt, updatedAt },

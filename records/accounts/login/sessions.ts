@@ -136,9 +136,9 @@ export class Sessions {
   /** The owner of a session and their roles; undefined when it has ended. At most 5 s old. */
   async facts(sid: string): Promise<SessionIdentity | undefined> {
     const read = () => this.#readFacts(sid)
-    const found = await this.#cache.get(sid, read)
+    const cachedSession = await this.#cache.get(sid, read)
     // Another instance may have extended it meanwhile.
-    return (found && found.expiresAt <= this.#clock() ? await read() : found)?.facts
+    return (cachedSession && cachedSession.expiresAt <= this.#clock() ? await read() : cachedSession)?.facts
   }
 
   async #readFacts(sid: string): Promise<{ facts: SessionIdentity; expiresAt: Date } | undefined> {
@@ -287,21 +287,21 @@ export class Sessions {
 
   /** The ones of these sessions that have not ended. */
   async findActive(sids: readonly string[]): Promise<Session[]> {
-    const found = await this.#sessions.find(this.#activeFilter({ _id: { $in: [...sids] } })).toArray()
-    return found.map((session) => this.#toSession(session, ''))
+    const sessions = await this.#sessions.find(this.#activeFilter({ _id: { $in: [...sids] } })).toArray()
+    return sessions.map((session) => this.#toSession(session, ''))
   }
 
   /** Lists a person's sessions, by id. @throws MalformedRequest for a cursor of another list */
   async list(mvUid: string, currentSid: string, { limit, cursor, count }: PageRequest) {
     const matching = this.#activeFilter({ _p_user: userPointer(mvUid), ...OWN_SESSIONS })
     const beyond = cursor === undefined ? {} : { _id: { $gt: decodeCursor(SESSION_LIST, cursor).id } }
-    const found = await this.#sessions
+    const sessions = await this.#sessions
       .find({ ...matching, ...beyond })
       .sort({ _id: 1 })
       .limit(limit + 1)
       .toArray()
     const total = count ? await this.#sessions.countDocuments(matching) : undefined
-    const page = createPage(SESSION_LIST, found, limit, ({ _id }) => ({ value: null, id: _id }), total)
+    const page = createPage(SESSION_LIST, sessions, limit, ({ _id }) => ({ value: null, id: _id }), total)
     return { ...page, items: page.items.map((session) => this.#toSession(session, currentSid)) }
   }
 
@@ -329,8 +329,8 @@ export class Sessions {
   /** Ends the sessions that an external identity began, except a kept one. */
   async endOfIdentities(mvUid: string, keptSid?: string, session?: ClientSession): Promise<void> {
     const began = { 'createdWith.authProvider': IDENTITY_LOGIN }
-    const others = keptSid === undefined ? {} : { _id: { $ne: keptSid } }
-    await this.#end({ _p_user: userPointer(mvUid), ...began, ...others }, session ? { session } : {})
+    const otherSessions = keptSid === undefined ? {} : { _id: { $ne: keptSid } }
+    await this.#end({ _p_user: userPointer(mvUid), ...began, ...otherSessions }, session ? { session } : {})
   }
 
   /** Runs work that ends all of a person's sessions, and then restores one of them. */

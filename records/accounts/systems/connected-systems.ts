@@ -84,13 +84,13 @@ export class ConnectedSystems {
   /** Lists the systems by id. @throws MalformedRequest for a cursor of another list */
   async list({ limit, cursor, count }: PageRequest): Promise<Page<ConnectedSystem>> {
     const beyond = cursor === undefined ? {} : { _id: { $gt: decodeCursor(SYSTEM_LIST, cursor).id } }
-    const found = await this.#systems
+    const systems = await this.#systems
       .find(beyond)
       .sort({ _id: 1 })
       .limit(limit + 1)
       .toArray()
     const total = count ? await this.#systems.countDocuments() : undefined
-    const page = createPage(SYSTEM_LIST, found, limit, ({ _id }) => ({ value: null, id: _id }), total)
+    const page = createPage(SYSTEM_LIST, systems, limit, ({ _id }) => ({ value: null, id: _id }), total)
     return { ...page, items: page.items.map(toConnectedSystem) }
   }
 

@@ -70,10 +70,10 @@ export const findUserByEmail = (db: Db, email: string): Promise<User | null> => 
 
 /** The account that a login name means: an address, or a username chosen in the class family. */
 export async function findUserByLogin(db: Db, name: string): Promise<User | undefined> {
-  const found = await usersOf(db)
+  const users = await usersOf(db)
     .find({ $or: [{ email: name }, { username: name }] })
     .toArray()
-  return found.find(({ email }) => email === name) ?? found[0]
+  return users.find(({ email }) => email === name) ?? users[0]
 }
 
 /**
@@ -105,8 +105,8 @@ export async function findDisabledUsers(
   session?: ClientSession,
 ): Promise<Set<string>> {
   const disabled = { _id: { $in: [...userIds] }, ...ACCOUNT_STATE_FILTERS.DISABLED }
-  const found = usersOf(db).find(disabled, { projection: { _id: 1 }, ...(session && { session }) })
-  return new Set((await found.toArray()).map(({ _id }) => _id))
+  const disabledUsers = usersOf(db).find(disabled, { projection: { _id: 1 }, ...(session && { session }) })
+  return new Set((await disabledUsers.toArray()).map(({ _id }) => _id))
 }
 
 /** Locks the existence of an account: its deletion conflicts with transactions that store its id elsewhere. */

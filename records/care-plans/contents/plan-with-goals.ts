@@ -56,12 +56,12 @@ export async function readGoalWithTasks(
 type PageRequest = Pick<PageQuery<unknown>, 'limit' | 'cursor'>
 
 async function listAll<R>(list: (page: PageRequest) => Promise<Page<R>>): Promise<R[]> {
-  const all: R[] = []
+  const records: R[] = []
   let cursor: string | undefined
   do {
     const { items, next }: Page<R> = await list({ limit: 1000, cursor })
-    all.push(...items)
+    records.push(...items)
     cursor = next ?? undefined
   } while (cursor !== undefined)
-  return all
+  return records
 }

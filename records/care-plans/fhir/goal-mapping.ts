@@ -40,8 +40,8 @@ const planReferenceElement = (): FhirElement => {
         ? {}
         : { extension: [{ url, valueReference: { reference: `CarePlan/${carePlanId}` } }] },
     read: ({ extension }) => {
-      const found = (Array.isArray(extension) ? extension : []).find((one) => one?.url === url)
-      return { carePlanId: referencedId(elementAt(found, 'valueReference.reference'), 'CarePlan') }
+      const planExtension = (Array.isArray(extension) ? extension : []).find((one) => one?.url === url)
+      return { carePlanId: referencedId(elementAt(planExtension, 'valueReference.reference'), 'CarePlan') }
     },
   }
 }

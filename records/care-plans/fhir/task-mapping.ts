@@ -70,11 +70,11 @@ const repeatElement: FhirElement = {
     return { extension: [{ url: REPEAT_URL, valueTiming }] }
   },
   read: ({ extension }) => {
-    const found = (Array.isArray(extension) ? extension : []).find((one) => one?.url === REPEAT_URL)
-    if (found === undefined) return { repeat: undefined }
-    const unit = elementAt(found, 'valueTiming.repeat.periodUnit')
+    const repeatExtension = (Array.isArray(extension) ? extension : []).find((one) => one?.url === REPEAT_URL)
+    if (repeatExtension === undefined) return { repeat: undefined }
+    const unit = elementAt(repeatExtension, 'valueTiming.repeat.periodUnit')
     const [period = unit] = Object.entries(PERIOD_UNITS).find(([, code]) => code === unit) ?? []
-    return { repeat: { every: elementAt(found, 'valueTiming.repeat.period'), period } }
+    return { repeat: { every: elementAt(repeatExtension, 'valueTiming.repeat.period'), period } }
   },
 }
 

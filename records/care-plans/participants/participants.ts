@@ -259,14 +259,14 @@ export class Participants {
   applyDueAccessChanges(ending?: AbortSignal): Promise<void> {
     const documents = documentCollection(this.#context, Participation.collection)
     const apply = async (session: ClientSession, _id: string, now: Date) => {
-      const found = await documents.findOne({ _id, changesAt: { $lte: now } }, { session })
-      if (!found) return
-      const next = nextAccessChange(timesFromStored(found), now)
+      const participation = await documents.findOne({ _id, changesAt: { $lte: now } }, { session })
+      if (!participation) return
+      const next = nextAccessChange(timesFromStored(participation), now)
       const change: UpdateFilter<ParseDocument> = next
         ? { $set: { changesAt: next } }
         : { $unset: { changesAt: '' } }
       await documents.updateOne({ _id }, change, { session })
-      const { ehrId, carePlanId, mvUid } = found
+      const { ehrId, carePlanId, mvUid } = participation
       const participantKey = { ehrId: String(ehrId), carePlanId: String(carePlanId), mvUid: String(mvUid) }
       await this.#syncRoles(session, participantKey)
     }
@@ -314,11 +314,11 @@ export class Participants {
     { session }: Transaction,
     { carePlanId, mvUid, otherwiseThan }: { carePlanId: string; mvUid: string; otherwiseThan: string },
   ): Promise<boolean> {
-    const others = { carePlanId, mvUid, _id: { $ne: otherwiseThan } }
-    const found = await documentCollection(this.#context, Participation.collection)
-      .find(others, { session })
+    const otherParticipations = { carePlanId, mvUid, _id: { $ne: otherwiseThan } }
+    const matches = await documentCollection(this.#context, Participation.collection)
+      .find(otherParticipations, { session })
       .toArray()
-    return found.some((one) => isActiveOrUpcoming(timesFromStored(one), this.#context.clock()))
+    return matches.some((one) => isActiveOrUpcoming(timesFromStored(one), this.#context.clock()))
   }
 
   #withNextChange({ changesAt: _, ...now }: StoredFields): StoredFields {
@@ -336,10 +336,10 @@ export class Participants {
       Participation.collection,
     )
     // In a transaction, MongoDB has no distinct on a sharded collection.
-    const found = await participations
+    const planParticipations = await participations
       .find({ carePlanId }, { session: tx.session, projection: { mvUid: 1 } })
       .toArray()
-    for (const mvUid of new Set(found.map((one) => String(one.mvUid))))
+    for (const mvUid of new Set(planParticipations.map((one) => String(one.mvUid))))
       await this.#syncRoles(tx.session, { ehrId, carePlanId, mvUid })
   }
 
@@ -352,11 +352,14 @@ export class Participants {
       { _id: carePlanId },
       { session, projection: { _id: 1 } },
     )
-    const all = await documentCollection({ db: this.#context.jobs.unfilteredDb }, Participation.collection)
+    const participations = await documentCollection(
+      { db: this.#context.jobs.unfilteredDb },
+      Participation.collection,
+    )
       .find({ carePlanId, mvUid }, { session })
       .toArray()
     const now = this.#context.clock()
-    const roles = (plan ? all : [])
+    const roles = (plan ? participations : [])
       .filter((one) => isInEffect(timesFromStored(one), now))
       .map(({ access }) => access)
     for (const right of ['read', 'write', 'manage'] as const) {
@@ -371,8 +374,8 @@ export const createParticipantFinder =
   ({ jobs }: StoreContext): FindParticipants =>
   async (carePlanId, at) => {
     const participations = documentCollection({ db: jobs.unfilteredDb }, Participation.collection)
-    const all = await participations.find({ carePlanId }).toArray()
-    const inEffect = all.filter((one) => isInEffect(timesFromStored(one), at))
+    const planParticipations = await participations.find({ carePlanId }).toArray()
+    const inEffect = planParticipations.filter((one) => isInEffect(timesFromStored(one), at))
     return new Set(inEffect.map(({ mvUid }) => String(mvUid)))
   }
 

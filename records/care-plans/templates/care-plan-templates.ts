@@ -44,12 +44,20 @@ export class CarePlanTemplates {
    * @throws MalformedRequest for a cursor of another list
    */
   list(language: string | undefined, { limit, cursor, count }: PageRequest): Page<CarePlanTemplate> {
-    const all = [...this.#files.values()]
+    const templateFiles = [...this.#files.values()]
     const start =
-      cursor === undefined ? 0 : all.findIndex(({ id }) => id === decodeCursor(TEMPLATE_LIST, cursor).id) + 1
+      cursor === undefined
+        ? 0
+        : templateFiles.findIndex(({ id }) => id === decodeCursor(TEMPLATE_LIST, cursor).id) + 1
     if (cursor !== undefined && start === 0) throw invalidCursorError()
-    const total = count ? all.length : undefined
-    const page = createPage(TEMPLATE_LIST, all.slice(start), limit, ({ id }) => ({ value: null, id }), total)
+    const total = count ? templateFiles.length : undefined
+    const page = createPage(
+      TEMPLATE_LIST,
+      templateFiles.slice(start),
+      limit,
+      ({ id }) => ({ value: null, id }),
+      total,
+    )
     return { ...page, items: page.items.map((file) => translateTemplate(file, language)) }
   }
 

@@ -71,8 +71,11 @@ export const createPlanFillingJob =
           const plan = await documentCollection(context, 'CarePlan').findOne({ _id: id }, { session })
           if (!plan) return
           const filter = { _id: { $in: batch.map((member) => member.id) } }
-          const found = documentCollection(context, stores[members].kind.collection).find(filter, { session })
-          const existing = new Set((await found.toArray()).map(({ _id }) => _id))
+          const existingDocuments = documentCollection(context, stores[members].kind.collection).find(
+            filter,
+            { session },
+          )
+          const existing = new Set((await existingDocuments.toArray()).map(({ _id }) => _id))
           const missing = batch.filter((member) => !existing.has(member.id))
           const permissions = fromStoredPermissions(plan)
           await stores[members].store.createAll(caller, missing as never, permissions, { tx })
@@ -89,7 +92,7 @@ function ignoreRefusal(error: unknown): void {
 }
 
 /** Steps of as many records as one transaction may write. */
-function* splitIntoSteps<T>(all: readonly T[]): Generator<T[]> {
-  for (let i = 0; i < all.length; i += BATCH_LIMITS.maxDocuments)
-    yield all.slice(i, i + BATCH_LIMITS.maxDocuments)
+function* splitIntoSteps<T>(members: readonly T[]): Generator<T[]> {
+  for (let i = 0; i < members.length; i += BATCH_LIMITS.maxDocuments)
+    yield members.slice(i, i + BATCH_LIMITS.maxDocuments)
 }

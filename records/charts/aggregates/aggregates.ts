@@ -63,14 +63,15 @@ export class Aggregates {
     const list = `${AGGREGATE_LIST}.${query.span}.${order}`
     const after = cursor === undefined ? undefined : String(decodeCursor(list, cursor).id)
     const sums = await this.#aggregate(caller, mvUid, query)
-    const all = order === 'desc' ? sums.reverse() : sums
-    const rest = after === undefined ? all : all.filter(({ day }) => isAfter(day, after, order))
+    const orderedSums = order === 'desc' ? sums.reverse() : sums
+    const rest =
+      after === undefined ? orderedSums : orderedSums.filter(({ day }) => isAfter(day, after, order))
     return createPage(
       list,
       rest,
       limit,
       ({ day }) => ({ value: null, id: day }),
-      count ? all.length : undefined,
+      count ? orderedSums.length : undefined,
     )
   }
 
@@ -99,8 +100,8 @@ export class Aggregates {
   async #findReadablePlans(caller: Caller, ehrs: readonly string[], carePlanId?: string): Promise<string[]> {
     const only = carePlanId === undefined ? {} : { _id: carePlanId }
     const readable = { ehrId: { $in: [...ehrs] }, ...only, ...permissionFilter('_rperm', caller) }
-    const found = documentCollection(this.#context, 'CarePlan').find(readable, { projection: { _id: 1 } })
-    return (await found.toArray()).map(({ _id }) => _id)
+    const plans = documentCollection(this.#context, 'CarePlan').find(readable, { projection: { _id: 1 } })
+    return (await plans.toArray()).map(({ _id }) => _id)
   }
 
   async #report(caller: Caller, scope: QueryScope): Promise<void> {

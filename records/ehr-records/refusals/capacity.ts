@@ -33,9 +33,9 @@ async function capacityViolations(
   session?: ClientSession,
 ): Promise<Violation[]> {
   if (!maxCount) return []
-  const others = { [maxCount.parentField]: parentIds[maxCount.parentField], _id: { $ne: String(id) } }
+  const siblingFilter = { [maxCount.parentField]: parentIds[maxCount.parentField], _id: { $ne: String(id) } }
   const options = { limit: maxCount.count, ...(session && { session }) }
-  const count = await documentCollection(context, collection).countDocuments(others, options)
+  const count = await documentCollection(context, collection).countDocuments(siblingFilter, options)
   if (count < maxCount.count) return []
   const container = maxCount.parentField === 'carePlanId' ? 'care plan' : 'goal'
   const message = `must be another ${container}: this one already has ${maxCount.count} ${noun}s, the maximum`

@@ -101,13 +101,13 @@ export async function listDeletedEhrs(
   const restorable = { at: restorableSince(context) }
   const after = cursor === undefined ? {} : filterAfter('at', -1, decodeCursor(DELETED_EHR_LIST, cursor))
   const deletedEhrs = deletedEhrsOf(context)
-  const found = await deletedEhrs
+  const matches = await deletedEhrs
     .find({ $and: [restorable, after] })
     .sort({ at: -1, _id: -1 })
     .limit(limit + 1)
     .toArray()
   const total = count ? await deletedEhrs.countDocuments(restorable) : undefined
-  return createPage(DELETED_EHR_LIST, found, limit, ({ at, _id }) => ({ value: at, id: _id }), total)
+  return createPage(DELETED_EHR_LIST, matches, limit, ({ at, _id }) => ({ value: at, id: _id }), total)
 }
 
 /**

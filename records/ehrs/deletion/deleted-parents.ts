@@ -22,11 +22,11 @@ export async function findDeletedParents(
     const idOf = (record: ParentIdFields) => record[CONTAINER_ID_FIELDS[type]]
     const ids = new Set(records.map(idOf).filter((id) => typeof id === 'string'))
     if (ids.size === 0) continue
-    const found = documentCollection(database, type).find(
+    const presentParents = documentCollection(database, type).find(
       { _id: { $in: [...ids] } },
       { projection: { _id: 1 }, ...(session && { session }) },
     )
-    for (const { _id } of await found.toArray()) ids.delete(_id)
+    for (const { _id } of await presentParents.toArray()) ids.delete(_id)
     for (const [i, record] of records.entries()) {
       const id = idOf(record)
       if (typeof id === 'string' && ids.has(id)) deletedParents[i] ??= { type, id }

@@ -43,10 +43,10 @@ export async function findHiddenRecords(
   if (caller.helper) return []
   const names = fields && ['ehrId', 'version', '_rperm', ...fields]
   const projection: Document = Object.fromEntries((names ?? []).map((name) => [name, 1]))
-  const found = documentCollection({ db }, collection)
+  const hiddenDocuments = documentCollection({ db }, collection)
     .find({ ...filter, ...IS_HIDDEN }, { projection })
     .limit(limit)
-  return (await found.toArray()).flatMap((document) => {
+  return (await hiddenDocuments.toArray()).flatMap((document) => {
     const [, containerId = ''] = PREFIXES.exec(document._rperm?.[0] ?? '') ?? []
     const visibleDocument = {
       ...document,
@@ -78,18 +78,18 @@ export async function findContents(
   collections: readonly string[],
   limit: number,
 ): Promise<ContentRecord[] | undefined> {
-  const found: ContentRecord[] = []
+  const contentRecords: ContentRecord[] = []
   if (!(await waitForDeletion(context, className, id))) return undefined
   for (const name of context.contents[className].filter((one) => collections.includes(one))) {
     const within = { [CONTAINER_ID_FIELDS[className]]: id } as Filter<ParseDocument>
-    const left = limit - found.length + 1
+    const left = limit - contentRecords.length + 1
     const contents = isDeleted
       ? await findHiddenRecords(context.db, caller, name, within, { limit: left })
       : await findVisibleRecords(context.db, caller, name, within, left)
-    found.push(...contents.filter((one) => !('containerId' in one) || one.containerId === id))
-    if (found.length > limit) return undefined
+    contentRecords.push(...contents.filter((one) => !('containerId' in one) || one.containerId === id))
+    if (contentRecords.length > limit) return undefined
   }
-  return found
+  return contentRecords
 }
 
 async function findVisibleRecords(
@@ -100,8 +100,8 @@ async function findVisibleRecords(
   limit: number,
 ): Promise<ContentRecord[]> {
   const readable = { ...filter, ...permissionFilter('_rperm', caller) } as Filter<ParseDocument>
-  const found = documentCollection({ db }, collection).find(readable, { limit })
-  return (await found.toArray()).map((document) => ({
+  const visibleDocuments = documentCollection({ db }, collection).find(readable, { limit })
+  return (await visibleDocuments.toArray()).map((document) => ({
     collection,
     id: document._id,
     ehrId: String(document.ehrId),

@@ -20,11 +20,11 @@ export async function findAnonymizedEhrs(
 ): Promise<AnonymizedEhrIds> {
   const plans = caller.unrestricted ? [] : caller.roles.flatMap((name) => carePlanIdOfRole(name) ?? [])
   if (plans.length === 0) return NO_EHRS
-  const found = await documentCollection(database, 'CarePlan')
+  const planDocuments = await documentCollection(database, 'CarePlan')
     .find({ _id: { $in: plans } }, { projection: { ehrId: 1, anonymous: 1 } })
     .toArray()
   const ehrsOf = (anonymous: boolean) =>
-    found.filter((plan) => (plan.anonymous === true) === anonymous).map(({ ehrId }) => String(ehrId))
+    planDocuments.filter((plan) => (plan.anonymous === true) === anonymous).map(({ ehrId }) => String(ehrId))
   const namedEhrIds = new Set(ehrsOf(false))
   return new Set(ehrsOf(true).filter((ehrId) => !namedEhrIds.has(ehrId) && !hasEhrWriteRole(caller, ehrId)))
 }

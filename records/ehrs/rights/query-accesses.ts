@@ -50,10 +50,10 @@ export async function findSearchedEhrs(
     ...(ehrIds && { [key]: { $in: [...ehrIds] } }),
     ...permissionFilter('_rperm', caller),
   } as Filter<ParseDocument>
-  const found = await documentCollection(database, name)
+  const readableDocuments = await documentCollection(database, name)
     .find(readable, { projection: { [key]: 1 }, ...(session && { session }) })
     .toArray()
-  const searched = found.map((one) => String(one[key])).sort()
+  const searched = readableDocuments.map((one) => String(one[key])).sort()
   const isPlan = carePlanId !== undefined && searched.length > 0
   return { searched, denied: isPlan ? [] : (ehrIds ?? []).filter((id) => !searched.includes(id)) }
 }
@@ -82,14 +82,14 @@ export async function queryAccesses(
     ids: type === 'Ehr' && ehrId !== EVERY_EHR && searched.includes(ehrId ?? '') ? [ehrId ?? ''] : [...ids],
     outcome,
   })
-  const collapseEhrIds = async (ehrIds: readonly string[], most: number, all = ehrIds) =>
-    ehrIds.length > most ? [await audit.saveScope(all)] : ehrIds
-  const others = searched.filter((ehrId) => !shownRecords.has(ehrId))
+  const collapseEhrIds = async (ehrIds: readonly string[], most: number, scopeEhrIds = ehrIds) =>
+    ehrIds.length > most ? [await audit.saveScope(scopeEhrIds)] : ehrIds
+  const emptyEhrIds = searched.filter((ehrId) => !shownRecords.has(ehrId))
   const entries = [
     ...(await collapseEhrIds([...shownRecords.keys()], MAX_SHOWN_EHRS)).map((id) =>
       entry(id, shownRecords.get(id) ?? [], 'done'),
     ),
-    ...(await collapseEhrIds(others, MAX_SEARCHED_EHRS, searched)).map((id) => entry(id, [], 'done')),
+    ...(await collapseEhrIds(emptyEhrIds, MAX_SEARCHED_EHRS, searched)).map((id) => entry(id, [], 'done')),
     ...denied.map((id) => entry(id, [], 'denied')),
   ]
   for (const ehrId of [...searched, ...shownRecords.keys()]) caller.onAccess?.(ehrId)

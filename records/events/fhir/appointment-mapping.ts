@@ -68,16 +68,16 @@ const participantsElement: FhirElement = {
     ],
   }),
   read: (resource) => {
-    const all = participantsIn(resource)
-    const participants = all.flatMap((one) => {
+    const fhirParticipants = participantsIn(resource)
+    const participants = fhirParticipants.flatMap((one) => {
       const mvUid = userIdOf(one.actor)
       return mvUid === undefined ? [] : [{ mvUid, status: INVITATIONS.get(String(one.status)) ?? one.status }]
     })
-    const location = all
+    const location = fhirParticipants
       .map(({ actor }) => actor as FhirJson | undefined)
       .find((one) => one?.type === 'Location')
     return {
-      ehrId: all.map((one) => actorOf(one, 'Patient')).find((id) => id !== undefined),
+      ehrId: fhirParticipants.map((one) => actorOf(one, 'Patient')).find((id) => id !== undefined),
       participants,
       location: location?.display,
     }

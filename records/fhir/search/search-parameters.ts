@@ -53,8 +53,8 @@ function bothConditions(
   return typeof other === 'boolean' ? other && one : { ...one, ...other }
 }
 
-const applyModifier = (modifier: string | undefined, found: boolean): boolean =>
-  modifier === 'not' ? !found : found
+const applyModifier = (modifier: string | undefined, isMatch: boolean): boolean =>
+  modifier === 'not' ? !isMatch : isMatch
 
 /** A code that is the same in every resource of the kind. */
 export const constantToken = (

@@ -42,12 +42,12 @@ export class PlanThresholdStore extends PlanDocuments<ThresholdsByKind> {
     value: ThresholdsByKind,
     options: EhrWriteOptions,
   ) {
-    const found = Object.entries(value).map(async ([path, thresholds]) => {
+    const violationsByPath = Object.entries(value).map(async ([path, thresholds]) => {
       if (thresholds === undefined) return []
       const rules = this.#checks.get(path) ?? (await this.#checkOfType(path))
       return rules?.(thresholds) ?? [unknownKind(path)]
     })
-    requireNoViolations((await Promise.all(found)).flat())
+    requireNoViolations((await Promise.all(violationsByPath)).flat())
     return super.save(caller, parentIds, value, options)
   }
 

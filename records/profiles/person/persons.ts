@@ -107,12 +107,12 @@ export class Persons {
     const persons = this.#context.db.collection<{ _id: string; name: { displayName: string } }>(
       PROFILE_COLLECTIONS.person,
     )
-    const found = await persons
+    const namedPersons = await persons
       .find({ _id: { $in: [...new Set(mvUids)] } }, { projection: { name: 1 } })
       .toArray()
-    const names = new Map(found.map(({ _id, name }) => [_id, name.displayName]))
-    const others = [...new Set(mvUids)].filter((mvUid) => !names.has(mvUid))
-    return others.length === 0 ? names : new Map([...names, ...(await this.#accountNamesOf(others))])
+    const names = new Map(namedPersons.map(({ _id, name }) => [_id, name.displayName]))
+    const unnamedIds = [...new Set(mvUids)].filter((mvUid) => !names.has(mvUid))
+    return unnamedIds.length === 0 ? names : new Map([...names, ...(await this.#accountNamesOf(unnamedIds))])
   }
 
   async #accountNamesOf(mvUids: readonly string[]): Promise<[mvUid: string, name: string][]> {
@@ -149,8 +149,10 @@ export class Persons {
   /** The data of users that those who care for them may know, by id. Users who do not exist have none. */
   async cardsOf(mvUids: readonly string[]): Promise<Map<string, PersonCard>> {
     const persons = documentCollection(this.#context, PROFILE_COLLECTIONS.person)
-    const found = await persons.find({ _id: { $in: [...new Set(mvUids)] } }).toArray()
-    const cards = new Map<string, PersonCard>(found.map((one) => [one._id, personFormat.fromStored(one)]))
+    const storedPersons = await persons.find({ _id: { $in: [...new Set(mvUids)] } }).toArray()
+    const cards = new Map<string, PersonCard>(
+      storedPersons.map((one) => [one._id, personFormat.fromStored(one)]),
+    )
     for (const mvUid of mvUids) {
       const person = cards.has(mvUid)
         ? undefined
@@ -165,8 +167,8 @@ export class Persons {
     const persons = this.#context.db.collection<{ _id: string; timeZone?: string | null }>(
       PROFILE_COLLECTIONS.person,
     )
-    const found = await persons.findOne({ _id: mvUid }, { projection: { timeZone: 1 } })
-    return found?.timeZone ?? undefined
+    const person = await persons.findOne({ _id: mvUid }, { projection: { timeZone: 1 } })
+    return person?.timeZone ?? undefined
   }
 
   /** The language that a user has chosen: the account's, otherwise the profile's. */

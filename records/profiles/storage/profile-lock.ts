@@ -74,8 +74,8 @@ export async function findDeletedProfiles(
   context: StoreContext,
   mvUids: readonly string[],
 ): Promise<Set<string>> {
-  const found = profileStatesOf(context).find({ _id: { $in: [...mvUids] }, removed: true })
-  return new Set((await found.toArray()).map(({ _id }) => _id))
+  const deletedProfiles = profileStatesOf(context).find({ _id: { $in: [...mvUids] }, removed: true })
+  return new Set((await deletedProfiles.toArray()).map(({ _id }) => _id))
 }
 
 export const isProfileDeleted = async (context: StoreContext, mvUid: string): Promise<boolean> =>

@@ -176,19 +176,19 @@ export async function listAccesses(
       .limit(page.limit + 1)
       .toArray()
   const unscoped = unscopedFilters([ehrId], createdAt)
-  let found = (await Promise.all(unscoped.map(findPage))).flat().map(toAuditEntry).sort(compareNewestFirst)
+  let accesses = (await Promise.all(unscoped.map(findPage))).flat().map(toAuditEntry).sort(compareNewestFirst)
   const start = from === undefined ? undefined : new Date(from)
   const until = position?.value instanceof Date ? position.value : undefined
   for await (const { ids, usedUntil } of iterateScopes(db, [ehrId], { from: start, until })) {
     const more = (await findPage({ ehrId: { $in: ids } })).map(toAuditEntry)
-    found = [...found, ...more].sort(compareNewestFirst).slice(0, page.limit + 1)
-    const next = found[page.limit]
+    accesses = [...accesses, ...more].sort(compareNewestFirst).slice(0, page.limit + 1)
+    const next = accesses[page.limit]
     if (next && next.at > usedUntil) break
   }
   const count = (where: Filter<StoredAuditEntry>) =>
     entries.countDocuments({ $and: [where, accessFilter] }, AUDIT_QUERY_OPTIONS)
   const total = page.count ? await sumOverAccesses(db, [ehrId], createdAt, count) : undefined
-  return createPage('audit', found, page.limit, ({ at, _id }) => ({ value: at, id: _id }), total)
+  return createPage('audit', accesses, page.limit, ({ at, _id }) => ({ value: at, id: _id }), total)
 }
 
 /** Selects the accesses to the data of EHRs that are stored under no scope. */

@@ -70,12 +70,12 @@ export async function* iterateScopes(
     ...(from && { usedAt: { $gte: shifted(from, -MAX_USE_DELAY_MS) } }),
     ...(until && { createdAt: { $not: { $gt: shifted(until, MAX_USE_DELAY_MS) } } }),
   }
-  const found = auditScopeCollection(db)
+  const scopes = auditScopeCollection(db)
     .find(where, { projection: { usedAt: 1 }, batchSize: SCOPES_PER_QUERY })
     .sort({ usedAt: -1 })
   let ids: string[] = []
   let usedUntil = new Date(0)
-  for await (const { _id, usedAt } of found) {
+  for await (const { _id, usedAt } of scopes) {
     ids.push(_id)
     usedUntil = shifted(usedAt, MAX_USE_DELAY_MS)
     if (ids.length < SCOPES_PER_QUERY) continue

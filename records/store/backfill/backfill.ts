@@ -167,7 +167,7 @@ export class Backfill {
     after: string,
   ): Promise<{ last: string | undefined; count: number; failed: number }> {
     const documents = documentCollection({ db: this.#db }, derivation.collection)
-    const found = await documents
+    const batch = await documents
       .find({ _id: { $gt: after } })
       .sort({ _id: 1 })
       .limit(derivation.batchSize)
@@ -175,7 +175,7 @@ export class Backfill {
     const writes: AnyBulkWriteOperation<ParseDocument>[] = []
     const context = this.#context as DerivationContext
     let failureCount = 0
-    for (const document of found) {
+    for (const document of batch) {
       await giveWay()
       const derivedWrites = await derivation
         .writesFor(context, document as ParseDocument)
@@ -187,7 +187,7 @@ export class Backfill {
     const result = writes.length > 0 ? await documents.bulkWrite(writes) : undefined
     // A concurrent request changed or removed some of them: derive the batch again.
     if (result && result.matchedCount < updates) return this.#deriveBatch(derivation, after)
-    return { last: found.at(-1)?._id, count: found.length, failed: failureCount }
+    return { last: batch.at(-1)?._id, count: batch.length, failed: failureCount }
   }
 
   /** @returns false when another instance has taken the collection over */

@@ -38,8 +38,8 @@ export function createFieldDerivation({ derive, ...options }: FieldDerivationOpt
     ...options,
     async complete(context, document) {
       const derivedFields = await derive(context, document)
-      const others = Object.entries(document).filter(([name]) => !fields.includes(name))
-      return { ...Object.fromEntries(others), ...derivedFields } as ParseDocument
+      const otherFields = Object.entries(document).filter(([name]) => !fields.includes(name))
+      return { ...Object.fromEntries(otherFields), ...derivedFields } as ParseDocument
     },
     async writesFor(context, document) {
       const derivedFields = await derive(context, document)

@@ -12,8 +12,8 @@ export function createBatchedLookup<T extends { _id: string }>(
   find: (ids: string[]) => Promise<T[]>,
 ): (id: string) => Promise<T | undefined> {
   const { add } = createBatcher<string, T | undefined>(MAX_IDS_PER_QUERY, async (ids) => {
-    const found = new Map((await find([...new Set(ids)])).map((one) => [one._id, one]))
-    return ids.map((id) => found.get(id))
+    const documents = new Map((await find([...new Set(ids)])).map((one) => [one._id, one]))
+    return ids.map((id) => documents.get(id))
   })
   return add
 }

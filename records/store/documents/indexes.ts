@@ -49,8 +49,8 @@ async function syncIndexesOnce(
   }
   // MongoDB also lists an index that another instance is still building. Creating it again waits for that.
   const current = declarations.flatMap((index) => {
-    const found = present.find((one) => hasNameOfIndex(one.name, index) && isSameIndex(one, index))
-    return found ? [{ ...index, name: found.name }] : []
+    const presentIndex = present.find((one) => hasNameOfIndex(one.name, index) && isSameIndex(one, index))
+    return presentIndex ? [{ ...index, name: presentIndex.name }] : []
   })
   if (current.length > 0) await collection.createIndexes(current, INDEX_BUILD_OPTIONS)
   const foreign = present.filter(({ name }) => !declarations.some((index) => hasNameOfIndex(name, index)))
@@ -101,12 +101,12 @@ const ignoreErrorCode = (code: number) => (error: unknown) => {
 async function createOrReplaceIndex(
   collection: IndexedCollection,
   index: NamedIndex,
-  others: readonly NamedIndex[],
+  otherIndexes: readonly NamedIndex[],
 ): Promise<void> {
   try {
     await collection.createIndexes([index], INDEX_BUILD_OPTIONS)
   } catch (error) {
-    const sameKey = others.filter((one) => isDeepStrictEqual(keyFieldsOf(one), keyFieldsOf(index)))
+    const sameKey = otherIndexes.filter((one) => isDeepStrictEqual(keyFieldsOf(one), keyFieldsOf(index)))
     if (!(error instanceof MongoServerError && error.code === 85) || sameKey.length === 0) throw error
     for (const { name } of sameKey) await dropIndexIfPresent(collection, name)
     await collection.createIndexes([index], INDEX_BUILD_OPTIONS)

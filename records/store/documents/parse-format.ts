@@ -126,8 +126,8 @@ function schemasWithin(schema: TSchema): TSchema[] {
   const { properties = {}, patternProperties = {}, additionalProperties, items } = schema
   const { anyOf = [], allOf = [] } = schema
   const inner = [...Object.values(properties), ...Object.values(patternProperties), ...anyOf, ...allOf]
-  const all = [...inner, additionalProperties, items].filter((one) => typeof one === 'object')
-  return [schema, ...(all as TSchema[]).flatMap(schemasWithin)]
+  const innerSchemas = [...inner, additionalProperties, items].filter((one) => typeof one === 'object')
+  return [schema, ...(innerSchemas as TSchema[]).flatMap(schemasWithin)]
 }
 
 const isAnyJson = ({ type, enum: values, const: value, anyOf, allOf }: TSchema): boolean =>
@@ -166,7 +166,7 @@ export function createParseFormat<S extends TObject>(schema: S): ParseFormat<Sta
       fieldFormatOf(name, conversionOf(property), OptionalKind in property),
     ]),
   )
-  const all = [...Object.entries(METADATA_FIELDS), ...fields]
+  const allFields = [...Object.entries(METADATA_FIELDS), ...fields]
   return {
     keys: new Set(fields.keys()),
     field(name) {
@@ -187,7 +187,7 @@ export function createParseFormat<S extends TObject>(schema: S): ParseFormat<Sta
     },
     fromStored(document) {
       const record: Record<string, unknown> = {}
-      for (const [name, { key, load }] of all) {
+      for (const [name, { key, load }] of allFields) {
         const value = document[key]
         if (value !== undefined) record[name] = load === identity ? value : load(value)
       }

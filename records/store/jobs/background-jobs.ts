@@ -52,13 +52,13 @@ export class JobRunner implements BackgroundJobs {
   #isStopping = false
   #runHandler: (work: Job) => Promise<void> = async () => {}
 
-  /** @param others other instances may run: they show the documents until they have polled */
-  constructor({ client, db }: Database, hidingCollections: readonly string[], others: boolean) {
+  /** @param hasOtherInstances other instances may run: they show the documents until they have polled */
+  constructor({ client, db }: Database, hidingCollections: readonly string[], hasOtherInstances: boolean) {
     // A second Db object without the read checks of `db`.
     this.unfilteredDb = client.db(db.databaseName)
     this.#jobs = jobCollection({ db: this.unfilteredDb })
     this.#hidingCollections = new Set(hidingCollections)
-    this.#hasOtherInstances = others
+    this.#hasOtherInstances = hasOtherInstances
   }
 
   /** Resumes interrupted jobs, now and whenever another instance leaves one. */
@@ -128,11 +128,11 @@ export class JobRunner implements BackgroundJobs {
 
   async #poll(): Promise<void> {
     const before = this.#changeCount
-    const found = await this.#jobs.find().toArray()
+    const jobs = await this.#jobs.find().toArray()
     // The result may be older than a job that has started or ended here since.
     if (before !== this.#changeCount) return
-    this.#knownJobs = new Map(found.map((work) => [work._id, work]))
-    for (const work of found) if (!isLeaseHeld(work.leaseUntil, JOB_LEASE_MS)) await this.#takeOver(work)
+    this.#knownJobs = new Map(jobs.map((work) => [work._id, work]))
+    for (const work of jobs) if (!isLeaseHeld(work.leaseUntil, JOB_LEASE_MS)) await this.#takeOver(work)
   }
 
   async #takeOver(work: Job): Promise<void> {

@@ -48,13 +48,13 @@ export interface Page<R> {
 /** Creates a page of a list, by its qualified name. One record more than the limit means that a next page exists. */
 export function createPage<R>(
   list: string,
-  found: readonly R[],
+  records: readonly R[],
   limit: number,
   positionOf: (last: R) => CursorPosition,
   total: number | undefined,
 ): Page<R> {
-  const items = found.slice(0, limit)
-  const last = found.length > limit ? items.at(-1) : undefined
+  const items = records.slice(0, limit)
+  const last = records.length > limit ? items.at(-1) : undefined
   return {
     items,
     next: last ? encodeCursor(list, positionOf(last)) : null,
@@ -108,16 +108,16 @@ export async function readPage<T>(
   const pages = await Promise.all(
     matching.map((one) => {
       const conditions = positionFilter ? combineConditions(field.key, one, positionFilter) : one
-      const found = documents.find(conditions, { ...options, projection: HIDDEN_FIELDS })
-      const sorted = found.sort({ [field.key]: direction, _id: direction }).limit(limit + 1)
+      const matchingDocuments = documents.find(conditions, { ...options, projection: HIDDEN_FIELDS })
+      const sorted = matchingDocuments.sort({ [field.key]: direction, _id: direction }).limit(limit + 1)
       return readDocuments(sorted, limits)
     }),
   )
-  const found = mergePages(pages, field.key, direction)
+  const pageDocuments = mergePages(pages, field.key, direction)
   const counts = count ? matching.map((one) => documents.countDocuments(one, options)) : []
   const total = count ? (await Promise.all(counts)).reduce((sum, one) => sum + one) : undefined
   return {
-    ...createBidirectionalPage(name, field.key, found, limitOfPage(limit, pages), from),
+    ...createBidirectionalPage(name, field.key, pageDocuments, limitOfPage(limit, pages), from),
     ...(total === undefined ? {} : { total }),
   }
 }
@@ -126,13 +126,13 @@ export async function readPage<T>(
 function createBidirectionalPage(
   name: string,
   key: string,
-  found: ParseDocument[],
+  documents: ParseDocument[],
   limit: number,
   from: CursorPosition | undefined,
 ): Page<ParseDocument> {
   const back = from?.isBackward
-  const more = found.length > limit
-  const items = found.slice(0, limit)
+  const more = documents.length > limit
+  const items = documents.slice(0, limit)
   if (back) items.reverse()
   const first = items[0]
   const last = items.at(-1)

@@ -116,7 +116,7 @@ export class BatchWriter {
       const parts = retry ? writes.map((one) => [one]) : splitByRecord(writes)
       const outcomes = parts.flatMap((part) => {
         const partOutcomes = this.#writeBatch(part, true)
-        return part.map((write, i) => [write, partOutcomes.then((all) => all[i])] as const)
+        return part.map((write, i) => [write, partOutcomes.then((results) => results[i])] as const)
       })
       const byWrite = new Map(outcomes)
       return writes.map((write) => byWrite.get(write) as Promise<WriteOutcome<unknown>>)
@@ -200,10 +200,10 @@ export class BatchWriter {
         ...joinStages(ofOne),
         ...referenceStages(recordsByCollection),
       ]
-      for (const [id, found] of await findDocumentsById(documents, ids, session, lookups)) {
-        parentDocuments.set(id, found)
+      for (const [id, document] of await findDocumentsById(documents, ids, session, lookups)) {
+        parentDocuments.set(id, document)
         for (const [i, [collection]] of recordsByCollection.entries())
-          for (const { _id } of found[REFERENCES_FIELD + i] as { _id: string }[])
+          for (const { _id } of document[REFERENCES_FIELD + i] as { _id: string }[])
             references.add(referenceKey({ collection, id: _id }))
       }
     }

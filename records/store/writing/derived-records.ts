@@ -55,16 +55,16 @@ export async function writeDerivedRecords(
 ): Promise<void> {
   if (writes.length === 0) return
   const unknown = writes.flatMap(({ parentId }) => (knownRules.has(parentId) ? [] : [parentId]))
-  const all = new Map([...(await findRules(context, tx, rules, unknown)), ...knownRules])
+  const allRules = new Map([...(await findRules(context, tx, rules, unknown)), ...knownRules])
   for (const [name, ofOne] of groupByCollection(writes)) {
-    const following = await writeToCollection(context, tx, name, ofOne, all)
-    await writeDerivedRecords(context, tx, rules, following, all)
+    const following = await writeToCollection(context, tx, name, ofOne, allRules)
+    await writeDerivedRecords(context, tx, rules, following, allRules)
   }
 }
 
-export const groupByCollection = <T extends { collection: string }>(all: readonly T[]): [string, T[]][] => [
-  ...groupBy(all, ({ collection }) => collection),
-]
+export const groupByCollection = <T extends { collection: string }>(
+  records: readonly T[],
+): [string, T[]][] => [...groupBy(records, ({ collection }) => collection)]
 
 async function findRules(
   context: StoreContext,
@@ -74,10 +74,10 @@ async function findRules(
 ): Promise<RulesByParentId> {
   if (parentIds.length === 0) return new Map()
   for (const name of collections) await pending.flushBeforeReading(name)
-  const found = await Promise.all(
+  const rulesByCollection = await Promise.all(
     collections.map((name) => findDocumentsById(documentCollection(context, name), parentIds, session)),
   )
-  const rulesOf = (id: string) => collections.map((name, i) => [name, found[i]?.get(id)])
+  const rulesOf = (id: string) => collections.map((name, i) => [name, rulesByCollection[i]?.get(id)])
   return new Map(parentIds.map((id) => [id, Object.fromEntries(rulesOf(id))]))
 }
 
@@ -130,9 +130,9 @@ export async function findDocumentsById(
 ): Promise<Map<string, ParseDocument>> {
   if (ids.length === 0) return new Map()
   const idFilter = { _id: { $in: [...new Set(ids)] } }
-  const found =
+  const matches =
     lookups.length > 0
       ? await documents.aggregate<ParseDocument>([{ $match: idFilter }, ...lookups], { session }).toArray()
       : await documents.find(idFilter, { session }).toArray()
-  return new Map(found.map((document) => [document._id, document as ParseDocument]))
+  return new Map(matches.map((document) => [document._id, document as ParseDocument]))
 }

@@ -123,8 +123,8 @@ export async function findVersion(
     'before.version': version,
     ...(createdAt && { 'before._created_at': createdAt }),
   }
-  const found = await historyCollection(db).findOne(later, { sort: { _id: 1 } })
-  return found?.before ?? null
+  const laterChange = await historyCollection(db).findOne(later, { sort: { _id: 1 } })
+  return laterChange?.before ?? null
 }
 
 /** Finds the last version of a deleted record; null if it exists. @param tx counts with its own changes */
@@ -162,8 +162,8 @@ export async function findDeletedIds(
 ): Promise<string[]> {
   const ofKind = { _id: idsWithPrefix(`${ehrId}/${collection}/`), action: 'delete' } as const
   const deletions = historyCollection(db).find({ ...ofKind, 'before.knownBy': { $in: [...keys] } })
-  const found = await deletions.sort({ logicalTime: -1 }).toArray()
-  return [...new Set(found.flatMap(({ before }) => before?._id ?? []))]
+  const changes = await deletions.sort({ logicalTime: -1 }).toArray()
+  return [...new Set(changes.flatMap(({ before }) => before?._id ?? []))]
 }
 
 /** MongoDB allows 1,000 stages in a pipeline. */
@@ -181,7 +181,7 @@ export async function findHistories<F extends keyof HistoryEntry>(
   most: number,
   fields: readonly F[],
 ): Promise<Map<string, Pick<HistoryEntry, F>[]>> {
-  const found = new Map<string, Pick<HistoryEntry, F>[]>(records.map(({ id }) => [id, []]))
+  const histories = new Map<string, Pick<HistoryEntry, F>[]>(records.map(({ id }) => [id, []]))
   const pipelines = records.map((record) => [
     { $match: { _id: entryIdRange(record) } },
     { $sort: { _id: 1 } },
@@ -189,8 +189,8 @@ export async function findHistories<F extends keyof HistoryEntry>(
     { $project: Object.fromEntries(fields.map((field) => [field, 1])) },
   ])
   for await (const change of runPipelines<Pick<HistoryEntry, F | '_id'>>(db, pipelines))
-    found.get(change._id.split('/').at(-3) as string)?.push(change)
-  return found
+    histories.get(change._id.split('/').at(-3) as string)?.push(change)
+  return histories
 }
 
 /** Runs a pipeline for each of many records of the history, with few commands. */
@@ -218,8 +218,11 @@ export async function findDeletedReaders<T extends HistoryKey>(
     { $project: { record: { $literal: i }, action: 1, readers: '$before._rperm' } },
   ])
   const readers = new Map<T, readonly string[]>()
-  const found = runPipelines<{ record: number; action: string; readers?: readonly string[] }>(db, pipelines)
-  for await (const last of found)
+  const lastChanges = runPipelines<{ record: number; action: string; readers?: readonly string[] }>(
+    db,
+    pipelines,
+  )
+  for await (const last of lastChanges)
     if (last.action === 'delete') readers.set(records[last.record] as T, last.readers ?? [])
   return readers
 }

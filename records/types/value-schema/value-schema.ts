@@ -132,8 +132,8 @@ export const isNumericSchema = (schema: ValueSchema): boolean =>
 
 /** The violations of a schema, its size limits included. */
 export function valueSchemaViolations(schema: ValueSchema): Violation[] {
-  const found = boundsViolations(schema)
-  if (found.length > 0) return found
+  const violations = boundsViolations(schema)
+  if (violations.length > 0) return violations
   schemaSteps.refill()
   try {
     if (schemaAjv.validateSchema(schema) !== true) return violationsFromAjv(schemaAjv.errors, MAX_VIOLATIONS)

@@ -83,14 +83,14 @@ export class AlertWatch {
   async #applyRules(tx: Transaction, id: string, now: Date): Promise<void> {
     const { session } = tx
     const alerts = documentCollection(this.#context, Event.collection)
-    const found = await alerts.findOne({ _id: id, attentionAt: { $lte: now } }, { session })
-    if (!found) return
-    const plan = await this.#findPlan(session, found.ehrId, found.carePlanId)
+    const alertDocument = await alerts.findOne({ _id: id, attentionAt: { $lte: now } }, { session })
+    if (!alertDocument) return
+    const plan = await this.#findPlan(session, alertDocument.ehrId, alertDocument.carePlanId)
     // A deleted plan may return.
     if (!plan) return setTime(alerts, session, id, 'attentionAt', new Date(now.getTime() + HOUR_MS))
     const rules = alertRulesIn(await this.#rules.findOne({ _id: plan._id }, { session }))
     const candidates = await this.#findCandidates(session, plan._id, rules, now)
-    const alert = eventFormat.fromStored(found)
+    const alert = eventFormat.fromStored(alertDocument)
     const isTaken = alert.alertState === 'TAKEN'
     // Whoever has taken it keeps it as long as they may write the plan.
     if (
@@ -117,8 +117,8 @@ export class AlertWatch {
   ): Promise<Candidate[]> {
     const { participants = [] } = escalation ?? {}
     const standIns = await findStandIns(this.#context, session, participants, now)
-    const all = [...new Set([...participants, ...standIns.values()])]
-    const writers = await findPlanWriters(this.#context, session, carePlanId, all)
+    const candidateIds = [...new Set([...participants, ...standIns.values()])]
+    const writers = await findPlanWriters(this.#context, session, carePlanId, candidateIds)
     return participants
       .filter((userId) => writers.includes(userId))
       .map((userId) => {
@@ -130,20 +130,20 @@ export class AlertWatch {
   /** Has the waiting alerts of a worklist assigned again when a handover begins or ends. */
   async #reassignAlerts({ session }: Transaction, id: string, now: Date): Promise<void> {
     const handovers = documentCollection(this.#context, PROFILE_COLLECTIONS.handover)
-    const found = await handovers.findOne({ _id: id, changesAt: { $lte: now } }, { session })
-    if (!found) return
-    await reviewAlertsOf(this.#context, session, String(found.by), { at: now })
-    const next = [found.from, found.until].find((time) => (time as Date) > now) as Date | undefined
+    const handover = await handovers.findOne({ _id: id, changesAt: { $lte: now } }, { session })
+    if (!handover) return
+    await reviewAlertsOf(this.#context, session, String(handover.by), { at: now })
+    const next = [handover.from, handover.until].find((time) => (time as Date) > now) as Date | undefined
     await setTime(handovers, session, id, 'changesAt', next)
   }
 
   /** Raises an alert for each expected measurement of a plan that is missing in the period that has just ended. */
   async #checkExpected(tx: Transaction, carePlanId: string, now: Date): Promise<void> {
     const { session } = tx
-    const found = await this.#rules.findOne({ _id: carePlanId, dueAt: { $lte: now } }, { session })
-    if (!found) return
-    const plan = await this.#findPlan(session, found.ehrId, carePlanId)
-    const rules = alertRulesIn(found)
+    const rulesDocument = await this.#rules.findOne({ _id: carePlanId, dueAt: { $lte: now } }, { session })
+    if (!rulesDocument) return
+    const plan = await this.#findPlan(session, rulesDocument.ehrId, carePlanId)
+    const rules = alertRulesIn(rulesDocument)
     const next = plan ? nextDueTime(rules, now) : new Date(now.getTime() + HOUR_MS)
     const isEnded = plan !== null && plan.status !== 'ACTIVE'
     await setTime(this.#rules, session, carePlanId, 'dueAt', isEnded ? undefined : next)
@@ -151,7 +151,7 @@ export class AlertWatch {
     const alerts = new Map<string, EventRecord>()
     for (const expected of rules.expected ?? []) {
       const kind = this.#kinds.get(expected.kind)
-      const period = lastEndedPeriod(expected, rules.timeZone, found.dueAt as Date, now)
+      const period = lastEndedPeriod(expected, rules.timeZone, rulesDocument.dueAt as Date, now)
       if (!kind || !period || (await this.#hasMeasurement(session, kind, carePlanId, period))) continue
       const alert = missedMeasurementAlert(kind, expected, period)
       const event = withServiceFields({ ehrId: String(plan.ehrId), carePlanId, ...alert }, now)
@@ -216,8 +216,8 @@ const ASSIGNMENT_NAMES = ['assignedTo', 'assignedFor', 'mutedUntil'] as const
 const ATTENTION_NAMES: readonly string[] = [...ASSIGNMENT_NAMES, 'assignedAt', 'attentionAt']
 
 function withAttention(alert: EventRecord, next: Attention): EventRecord {
-  const others = Object.entries(alert).filter(([name]) => !ATTENTION_NAMES.includes(name))
-  return { ...(Object.fromEntries(others) as EventRecord), ...next }
+  const otherFields = Object.entries(alert).filter(([name]) => !ATTENTION_NAMES.includes(name))
+  return { ...(Object.fromEntries(otherFields) as EventRecord), ...next }
 }
 
 function missedMeasurementAlert(
