@@ -33,8 +33,8 @@ export function defineFunction<S extends TObject>(
     const { params } = request
     requireProperties(schema.required, params)
     const bySchema = check(params)
-    const found = bySchema.length > 0 ? bySchema : violations(params as Static<S>)
-    if (found.length > 0) throw validationError(...found)
+    const paramViolations = bySchema.length > 0 ? bySchema : violations(params as Static<S>)
+    if (paramViolations.length > 0) throw validationError(...paramViolations)
     const work = async () => run(params as Static<S>, () => loadCaller(request as never))
     return translateOutage(translateServiceErrors(work))
   })

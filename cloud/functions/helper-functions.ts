@@ -10,8 +10,8 @@ export function registerHelperFunctions({ Cloud }: typeof Parse, helpers: Helper
     defineFunction(Cloud, name, {
       params: HelperListParams,
       async run({ limit = 100, cursor }, getCaller) {
-        const found = await helpers.list(await getCaller(), side, { limit, cursor })
-        return { items: found.items.map(({ helper }) => helper), next: found.next }
+        const agreements = await helpers.list(await getCaller(), side, { limit, cursor })
+        return { items: agreements.items.map(({ helper }) => helper), next: agreements.next }
       },
     })
   const ends = { endHelper: 'person', endHelping: 'helper' } as const

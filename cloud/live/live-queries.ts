@@ -175,10 +175,10 @@ export class LiveQueries implements FeedSubscriber, ConnectionHandler {
     const facts = session && (await this.#dependencies.sessions.facts(session.sid))
     if (!session || !facts) throw new Refusal(401, parseErrorCode.invalidSession, SESSION_ENDED_MESSAGE)
     const authorId = authorOf({ userId: facts.mvUid, helper: facts.helper }).userId
-    const others = [...this.#connections.keys()].filter(
+    const otherConnections = [...this.#connections.keys()].filter(
       (one) => one !== connection && one.authorId === authorId,
     )
-    if (others.length >= MAX_CONNECTIONS_PER_ACCOUNT)
+    if (otherConnections.length >= MAX_CONNECTIONS_PER_ACCOUNT)
       throw new Refusal(
         429,
         parseErrorCode.tooManyRequests,
@@ -212,9 +212,9 @@ export class LiveQueries implements FeedSubscriber, ConnectionHandler {
   #removeSubscription(subscription: Subscription): void {
     const { connection, requestId, query, auditLog } = subscription
     this.#connections.get(connection)?.delete(requestId)
-    const others = this.#subscriptionsByClass.get(query.className)
-    others?.delete(subscription)
-    if (others?.size === 0) this.#subscriptionsByClass.delete(query.className)
+    const subscriptions = this.#subscriptionsByClass.get(query.className)
+    subscriptions?.delete(subscription)
+    if (subscriptions?.size === 0) this.#subscriptionsByClass.delete(query.className)
     this.#subscriptionAudits.close(auditLog, this.#lastDelivery)
     this.#leaveFeedIfUnused()
   }

@@ -102,9 +102,9 @@ export class LiveQueryServer {
       return
     }
     const connection: LiveConnection = new LiveConnection(socket, address, {
-      connect: (...all) => queries.connect(...all),
-      subscribe: (...all) => queries.subscribe(...all),
-      unsubscribe: (...all) => queries.unsubscribe(...all),
+      connect: (...parameters) => queries.connect(...parameters),
+      subscribe: (...parameters) => queries.subscribe(...parameters),
+      unsubscribe: (...parameters) => queries.unsubscribe(...parameters),
       onFailed: (fault) => queries.onFailed(fault),
       onClosed: (one) => {
         this.#connections.delete(one)

@@ -112,8 +112,8 @@ async function create(write: ObjectWrite, body: object): Promise<object> {
 
 async function update(write: ObjectWrite, where: { objectId: string }, body: object): Promise<object> {
   const { writer, context } = write
-  const found = await writer.find(context.write, where.objectId)
-  const changes = await runTrigger(write, where, body, await toObject(write, found))
+  const current = await writer.find(context.write, where.objectId)
+  const changes = await runTrigger(write, where, body, await toObject(write, current))
   const document = await writer.update(context.write, where.objectId, changes)
   return { response: await toObject(write, document) }
 }

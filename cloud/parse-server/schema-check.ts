@@ -30,14 +30,15 @@ interface NewClass {
 export interface SchemaMigration {
   config: { database: DatabaseController }
   saveSchemaToDB(schema: NewClass): Promise<void>
-  updateSchema(definition: ClassSchema, found: ClassSchema): Promise<void>
+  updateSchema(definition: ClassSchema, storedSchema: ClassSchema): Promise<void>
 }
 
 /** Parse writes and reads each class again even without a change: most queries of a start. */
 export function skipUnchangedClasses(migration: SchemaMigration): void {
   const { updateSchema } = migration
-  migration.updateSchema = async function (definition, found) {
-    if (describeDifferences(definition, found).length > 0) await updateSchema.call(this, definition, found)
+  migration.updateSchema = async function (definition, storedSchema) {
+    if (describeDifferences(definition, storedSchema).length > 0)
+      await updateSchema.call(this, definition, storedSchema)
   }
 }
 
@@ -73,16 +74,16 @@ export async function verifySchema(
 
 const comparedProperties = (field?: ClassField) => [field?.type, field?.defaultValue]
 
-function describeDifferences(definition: ClassSchema, found: ClassSchema | undefined): string[] {
-  if (!found) return [`${definition.className} is missing`]
+function describeDifferences(definition: ClassSchema, storedSchema: ClassSchema | undefined): string[] {
+  if (!storedSchema) return [`${definition.className} is missing`]
   const fields = Object.entries(definition.fields ?? {}).flatMap(([name, field]) =>
-    isDeepStrictEqual(comparedProperties(field), comparedProperties(found.fields?.[name]))
+    isDeepStrictEqual(comparedProperties(field), comparedProperties(storedSchema.fields?.[name]))
       ? []
       : [`${definition.className}.${name}`],
   )
   const { addField: _, ...operations } = definition.classLevelPermissions ?? {}
   const permissions = Object.entries(operations).flatMap(([operation, permission]) =>
-    isDeepStrictEqual(found.classLevelPermissions?.[operation], permission)
+    isDeepStrictEqual(storedSchema.classLevelPermissions?.[operation], permission)
       ? []
       : [`permission ${operation} of ${definition.className}`],
   )

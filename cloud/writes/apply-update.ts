@@ -23,9 +23,9 @@ const OPERATIONS: Record<string, (now: unknown, operation: FieldOperation) => un
   Increment: (now, { amount = 1 }) => (typeof now === 'number' ? now : 0) + amount,
   Add: (now, { objects = [] }) => [...listOf(now), ...objects],
   AddUnique(now, { objects = [] }) {
-    const all = [...listOf(now)]
-    for (const one of objects) if (!includes(all, one)) all.push(one)
-    return all
+    const union = [...listOf(now)]
+    for (const one of objects) if (!includes(union, one)) union.push(one)
+    return union
   },
   Remove: (now, { objects = [] }) => listOf(now).filter((one) => !includes(objects, one)),
 }

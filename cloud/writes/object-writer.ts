@@ -26,7 +26,7 @@ export interface ObjectRecords {
   store: {
     requireChangeable(
       caller: Caller,
-      found: ParseDocument | undefined,
+      document: ParseDocument | undefined,
       expected: ExpectedVersions,
     ): ParseDocument
   }

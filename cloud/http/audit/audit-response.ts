@@ -42,8 +42,8 @@ export function auditResponse(
       // A batch that is refused as a whole has one error for all its requests.
       const answerOf = (i: number) => (Array.isArray(body) ? (body[i].success ?? body[i].error) : body)
       const accesses = requests.map((one, i) => one && findAccesses(asking, one, answerOf(i)))
-      const found = (await Promise.all(accesses)).flatMap((list) => list ?? [])
-      await context.audit.record(...found)
+      const auditedAccesses = (await Promise.all(accesses)).flatMap((list) => list ?? [])
+      await context.audit.record(...auditedAccesses)
     }),
   )
 }
@@ -61,10 +61,10 @@ async function findAccesses(
   if (action !== 'read' && action !== 'query') return []
   const accesses = await findObjectAccesses(asking, request, answer)
   if (action === 'read') return accesses
-  const found = new Set(accesses.flatMap(({ type, ehrId }) => (type === className ? [ehrId] : [])))
+  const shownEhrIds = new Set(accesses.flatMap(({ type, ehrId }) => (type === className ? [ehrId] : [])))
   const searchAccesses = [
     ...subqueries.map((subquery) => findSearchAccesses(asking, subquery, new Set())),
-    ...(isClassName(className) ? [findSearchAccesses(asking, { className, where }, found)] : []),
+    ...(isClassName(className) ? [findSearchAccesses(asking, { className, where }, shownEhrIds)] : []),
   ]
   return [...accesses, ...(await Promise.all(searchAccesses)).flat()]
 }

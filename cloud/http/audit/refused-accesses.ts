@@ -34,15 +34,15 @@ export async function findForbiddenAccesses(
  * Audit entries of a query, because an empty result reveals something, too. Each EHR that the caller may read
  * and that the query could match gets an entry. If it names no EHR and many qualify, one shared entry is
  * visible to all their subjects. If it names EHRs that the caller may not read, the outcome is denied.
- * @param found EHRs of the objects in the response
+ * @param shownEhrIds EHRs of the objects in the response
  */
 export async function findSearchAccesses(
   asking: AuditContext,
   request: ClassQuery,
-  found: ReadonlySet<unknown>,
+  shownEhrIds: ReadonlySet<unknown>,
 ): Promise<AuditedAccess[]> {
   const narrowest = countRequiredIds(request)
-  if (found.size > 0 && narrowest === 1) return []
+  if (shownEhrIds.size > 0 && narrowest === 1) return []
   const { context } = asking
   const caller = { ...asking.caller, roles: asking.caller.unrestricted ? [] : await asking.roles() }
   const places = await findNamedLocations(asking, request, narrowest > 0)
@@ -52,10 +52,10 @@ export async function findSearchAccesses(
   const namedEhrs = await findSearchedEhrs(context, caller, { ehrIds })
   const { searched } = narrowest > 0 ? namedEhrs : await findSearchedEhrs(context, caller, {})
   const ehrs = {
-    searched: searched.filter((ehrId) => !found.has(ehrId)),
+    searched: searched.filter((ehrId) => !shownEhrIds.has(ehrId)),
     denied: [...new Set([...namedEhrs.denied, ...hiddenEhrIds])],
   }
-  if (found.size > 0 && ehrs.searched.length + ehrs.denied.length === 0) return []
+  if (shownEhrIds.size > 0 && ehrs.searched.length + ehrs.denied.length === 0) return []
   const asked = describeAuditedQuery({ ...request, action: 'query' }).asked ?? ''
   const entries = await queryAccesses(context.audit, caller, { type: request.className, asked }, ehrs)
   return entries.map((entry) =>
@@ -95,11 +95,14 @@ async function findNamedLocations(
     ['CarePlan', idsOf('carePlanId')],
     ['Goal', idsOf('goalId')],
   ] as const
-  const found = idsByClass.map(async ([container, ids]) => {
+  const locationsByClass = idsByClass.map(async ([container, ids]) => {
     const places = await findNamedObjects(context, container, ids)
     return container === className ? places : places.map(({ id: _, ...place }) => place)
   })
-  const places = [...idsOf('ehrId').map((ehrId) => ({ ehrId })), ...(await Promise.all(found)).flat()]
+  const places = [
+    ...idsOf('ehrId').map((ehrId) => ({ ehrId })),
+    ...(await Promise.all(locationsByClass)).flat(),
+  ]
   return places.filter(({ ehrId }) => typeof ehrId === 'string')
 }
 
@@ -111,8 +114,8 @@ async function findNamedObjects(
   if (className === 'Ehr') return ids.map((id) => ({ id, ehrId: id }))
   if (ids.length === 0) return []
   const fields = { projection: { ehrId: 1, _rperm: 1 } }
-  const found = documentCollection(context, className).find({ _id: { $in: [...ids] } }, fields)
-  return (await found.toArray()).map(({ _id: id, ehrId, _rperm: readers }) => ({
+  const documents = documentCollection(context, className).find({ _id: { $in: [...ids] } }, fields)
+  return (await documents.toArray()).map(({ _id: id, ehrId, _rperm: readers }) => ({
     id,
     ehrId,
     named: { className, readers },

@@ -47,13 +47,13 @@ export async function findObjectAccesses(
 }
 
 /** Parse replaces a pointer by an included object; clients cannot store an object with this type. */
-function collectIncludedObjects(value: object, found: ObjectFields[]): ObjectFields[] {
+function collectIncludedObjects(value: object, includedObjects: ObjectFields[]): ObjectFields[] {
   for (const inner of Object.values(value)) {
     if (typeof inner !== 'object' || inner === null) continue
-    if (inner.__type === 'Object') found.push(inner)
-    collectIncludedObjects(inner, found)
+    if (inner.__type === 'Object') includedObjects.push(inner)
+    collectIncludedObjects(inner, includedObjects)
   }
-  return found
+  return includedObjects
 }
 
 /** Looks up the EHRs of objects, because the response may omit that property. */
@@ -66,9 +66,9 @@ export async function findEhrsOfObjects(
   const unknown = locations.filter(({ ehrId }) => ehrId === undefined).map(({ id }) => id)
   if (className === 'Ehr') return locations.map(({ id }) => ({ id, ehrId: id }))
   if (unknown.length === 0) return locations
-  const found = await documentCollection(context, className)
+  const documents = await documentCollection(context, className)
     .find({ _id: { $in: unknown } }, { projection: { ehrId: 1 } })
     .toArray()
-  const ehrOf = new Map(found.map(({ _id, ehrId }) => [_id, ehrId]))
+  const ehrOf = new Map(documents.map(({ _id, ehrId }) => [_id, ehrId]))
   return locations.map(({ id, ehrId }) => ({ id, ehrId: ehrId ?? ehrOf.get(id) }))
 }
