@@ -19,8 +19,8 @@ export class Fraction {
     const [whole = '', decimals = ''] = digits.split('.')
     const power = Number(exponent) - decimals.length
     const shift = 10n ** BigInt(Math.abs(power))
-    const all = BigInt(whole + decimals)
-    return power < 0 ? new Fraction(all, shift) : new Fraction(all * shift, 1n)
+    const allDigits = BigInt(whole + decimals)
+    return power < 0 ? new Fraction(allDigits, shift) : new Fraction(allDigits * shift, 1n)
   }
 
   plus(other: number | Fraction): Fraction {

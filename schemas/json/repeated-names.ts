@@ -74,8 +74,8 @@ function hasMoreNames(text: string, count: number): boolean {
 
 function numberNames(text: string): string {
   let number = 0
-  return text.replace(TEXT, (all, name: string, colon?: string) =>
-    colon === undefined ? all : `${name}${SEPARATOR}${number++}"${colon}`,
+  return text.replace(TEXT, (match, name: string, colon?: string) =>
+    colon === undefined ? match : `${name}${SEPARATOR}${number++}"${colon}`,
   )
 }
 
@@ -88,7 +88,7 @@ const MAX_SEARCHED_DEPTH = 32
 
 /** Finds repeated names in a value whose names have numbers. */
 function findInNumbered(root: unknown): string[] {
-  const found = new Set<string>()
+  const repeatedPaths = new Set<string>()
   let level = [{ path: '', value: root }]
   for (let depth = 0; level.length > 0 && depth <= MAX_SEARCHED_DEPTH; depth++)
     level = level.flatMap(({ path, value }) => {
@@ -97,10 +97,10 @@ function findInNumbered(root: unknown): string[] {
       return Object.entries(value).map(([key, inner]) => {
         const name = Array.isArray(value) ? key : key.slice(0, key.lastIndexOf('\0'))
         const innerPath = path === '' ? name : `${path}.${name}`
-        if (namesHere.has(name)) found.add(innerPath)
+        if (namesHere.has(name)) repeatedPaths.add(innerPath)
         namesHere.add(name)
         return { path: innerPath, value: inner }
       })
     })
-  return [...found]
+  return [...repeatedPaths]
 }
