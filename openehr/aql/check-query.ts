@@ -210,12 +210,12 @@ function bindMember(node: object, name: string, value: unknown, binding: Binding
     return (value as Constant[]).flatMap((one) => bindList(one, binding))
   const isPattern = kind === 'like' && name === 'pattern'
   const isText = isPattern || (kind === 'node' && (name === 'id' || name === 'name'))
-  const found =
+  const boundValue =
     isText && (value as Constant).kind === 'parameter'
       ? bindText(value as Parameter, binding.parameters)
       : value
-  if (isPattern) countPattern(found as Literal, binding)
-  return found
+  if (isPattern) countPattern(boundValue as Literal, binding)
+  return boundValue
 }
 
 function countPattern({ value, position }: Literal, binding: Binding): void {

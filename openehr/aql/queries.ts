@@ -238,8 +238,8 @@ export class Queries {
     searchedEhrs.catch(() => {})
     let isReported = false
     const report = async (rows: readonly ResultRow[]): Promise<void> => {
-      const found = isReported ? NO_EHRS : await searchedEhrs
-      const accesses = await queryAccesses(audit, caller, access, found, sourcesOf(rows))
+      const auditedEhrs = isReported ? NO_EHRS : await searchedEhrs
+      const accesses = await queryAccesses(audit, caller, access, auditedEhrs, sourcesOf(rows))
       isReported = true
       await audit.record(...accesses)
     }

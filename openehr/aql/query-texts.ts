@@ -11,9 +11,9 @@ const MAX_TEXT_LENGTH = 10_000
 function keepLast<V extends object | string>(read: (q: string) => V): (q: string) => V {
   const results = new LRUCache<string, V>({ max: MAX_TEXTS })
   return (q) => {
-    const found = results.get(q) ?? read(q)
-    if (q.length <= MAX_TEXT_LENGTH) results.set(q, found)
-    return found
+    const result = results.get(q) ?? read(q)
+    if (q.length <= MAX_TEXT_LENGTH) results.set(q, result)
+    return result
   }
 }
 

@@ -39,12 +39,12 @@ export function recordView(kind: ClassKind, form: EvaluationForm): CompositionVi
     indexOf: (field) => (field === RECORDED_AT_FIELD ? RECORDED_AT_INDEX : undefined),
     toComposition(record) {
       const values: Values = fromStored(record)
-      const found = typedElements.flatMap((one, index) => {
+      const valueElements = typedElements.flatMap((one, index) => {
         const value = values[one.field]
         if (value === undefined || value === null) return []
         return namedElement(nodeIdOf(index), one.name, toDataValue(one, value, values))
       })
-      const entry = entryOf('EVALUATION', archetype, head.name, treeOf(TREE_NODE, found))
+      const entry = entryOf('EVALUATION', archetype, head.name, treeOf(TREE_NODE, valueElements))
       return compositionOf(head, record, dvDateTime(record[RECORDED_AT_FIELD]), entry)
     },
     example: exampleOf(typedElements),

@@ -42,9 +42,9 @@ export class ViewCompositions {
    * @throws NotFound for an unknown version
    */
   async get(caller: Caller, key: RecordKey, selector: VersionSelector) {
-    const found = await this.#find(caller, key)
-    if (!found) return undefined
-    const { view, record } = found
+    const viewAndRecord = await this.#find(caller, key)
+    if (!viewAndRecord) return undefined
+    const { view, record } = viewAndRecord
     const { collection } = view.kind
     await this.#context.audit.record(...accessesByEhr(view.kind, caller, { action: 'read' }, [key]))
     const { record: requestedRecord } = await readVersion(
@@ -74,9 +74,9 @@ export class ViewCompositions {
 
   /** @throws Conflict when a view shows it; the message names the place to change it */
   async refuseChange(caller: Caller, key: RecordKey): Promise<void> {
-    const found = await this.#find(caller, key)
-    if (!found) return
-    const { kind, path } = found.view
+    const viewAndRecord = await this.#find(caller, key)
+    if (!viewAndRecord) return
+    const { kind, path } = viewAndRecord.view
     throw new ServiceError('Conflict', {
       detail: `This composition shows a ${kind.noun}. Change or delete it there: ${path}/${key.id} of the EHR.`,
     })

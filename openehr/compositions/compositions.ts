@@ -175,10 +175,10 @@ export class Compositions {
   ): Promise<string | undefined> {
     const { id, version } = parseVersionUid(uid)
     if (!isKnown || isRecordId(id) || version !== undefined) return undefined
-    const found = await this.#store.find(caller, { id, ehrId }, { without: CONTENT })
-    if (!found || !isKnown(versionUidOf(found))) return undefined
-    await this.#context.audit.record(...accessesByEhr(Composition, caller, { action: 'read' }, [found]))
-    return versionUidOf(found)
+    const composition = await this.#store.find(caller, { id, ehrId }, { without: CONTENT })
+    if (!composition || !isKnown(versionUidOf(composition))) return undefined
+    await this.#context.audit.record(...accessesByEhr(Composition, caller, { action: 'read' }, [composition]))
+    return versionUidOf(composition)
   }
 
   /** @throws NotFound, also when it is deleted; PreconditionFailed with the latest version; as create */
@@ -353,12 +353,12 @@ export class Compositions {
     ehrId: string,
     ids: string[],
   ): Promise<Map<string, SavedComposition>> {
-    const found = new Map<string, SavedComposition>()
+    const targets = new Map<string, SavedComposition>()
     for (const id of [...new Set(ids)].slice(0, MAX_LINKS)) {
       const target = await this.#store.get(caller, { id, ehrId }).catch(() => undefined)
-      if (target?.json !== undefined) found.set(id, target)
+      if (target?.json !== undefined) targets.set(id, target)
     }
-    return found
+    return targets
   }
 
   /** Reads content and checks it against the model and its template. @throws as create */

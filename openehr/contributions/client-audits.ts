@@ -22,11 +22,11 @@ export async function findClientAudits(
   ehrIds: readonly string[],
   uids: readonly string[],
 ): Promise<ClientAudits> {
-  const found = await documentCollection(database, Contribution.collection)
+  const contributions = await documentCollection(database, Contribution.collection)
     .find({ ehrId: { $in: [...ehrIds] }, versions: { $in: [...uids] } })
     .toArray()
   return new Map(
-    found.flatMap(({ _id: contributionId, json }) =>
+    contributions.flatMap(({ _id: contributionId, json }) =>
       (JSON.parse(String(json)).versions as CommittedVersion[]).map(
         (one) => [one.uid, { ...one, contributionId }] as const,
       ),

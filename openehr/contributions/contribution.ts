@@ -75,14 +75,14 @@ class ContributionReader {
     if (uid !== undefined && !(typeof uid === 'string' && isUuid(uid)))
       this.#add('uid.value', 'pattern', 'must be a UUID')
     const versions = valueAt(json, 'versions')
-    const all = Array.isArray(versions) ? versions : []
-    if (all.length === 0 || all.length > MAX_VERSIONS)
+    const versionList = Array.isArray(versions) ? versions : []
+    if (versionList.length === 0 || versionList.length > MAX_VERSIONS)
       this.#add('versions', 'length', `must be a list of 1 to ${MAX_VERSIONS} versions`)
     if (valueAt(json, 'audit') === undefined) this.#add('audit', 'required', 'is required')
     return {
       uid: typeof uid === 'string' ? uid.toLowerCase() : undefined,
       audit: this.#readAudit(valueAt(json, 'audit'), 'audit', undefined),
-      versions: all.slice(0, MAX_VERSIONS).map((one, i) => this.#readVersion(one, `versions.${i}`)),
+      versions: versionList.slice(0, MAX_VERSIONS).map((one, i) => this.#readVersion(one, `versions.${i}`)),
     }
   }
 

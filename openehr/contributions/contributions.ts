@@ -150,7 +150,7 @@ export class Contributions {
     newUuid: () => string,
     locate: LocateError,
   ): Promise<PreparedVersion[]> {
-    const found: unknown[] = []
+    const errors: unknown[] = []
     const preparedVersions: PreparedVersion[] = []
     for (const [i, sentVersion] of versions.entries()) {
       try {
@@ -162,14 +162,14 @@ export class Contributions {
         preparedVersions.push({ sentVersion, type, content, newUuid: newUuid() })
       } catch (error) {
         if (!isInputError(error)) throw error
-        found.push(locate(error, i))
+        errors.push(locate(error, i))
       }
     }
-    const [first, ...others] = found
+    const [first, ...others] = errors
     if (first !== undefined && others.length === 0) throw first
     if (first !== undefined)
       throw new ServiceError('InvalidInput', {
-        violations: found.flatMap((error) => (isInputError(error) ? error.violations : [])),
+        violations: errors.flatMap((error) => (isInputError(error) ? error.violations : [])),
       })
     return preparedVersions
   }

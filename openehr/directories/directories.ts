@@ -75,8 +75,8 @@ export class Directories {
     ehrId: string,
     { id: requestedId, ...selector }: VersionSelector & { id?: string | undefined } = {},
   ): Promise<SavedDirectory> {
-    const found = (await this.#find(caller, ehrId))?.id ?? NO_DIRECTORY
-    const id = (requestedId ?? found) === found ? found : NO_DIRECTORY
+    const directoryId = (await this.#find(caller, ehrId))?.id ?? NO_DIRECTORY
+    const id = (requestedId ?? directoryId) === directoryId ? directoryId : NO_DIRECTORY
     const latest = await this.#store.get(caller, { id, ehrId })
     return readVersion(latest, selector, (version) => this.#store.findFormerVersion(caller, latest, version))
   }
@@ -139,10 +139,10 @@ export class Directories {
   /** Finds the directory for a decision that an audited access follows. */
   async #find(caller: Caller, ehrId: string): Promise<SavedDirectory | undefined> {
     const readable = { ehrId, ...permissionFilter('_rperm', caller) } as Filter<ParseDocument>
-    const found = await documentCollection(this.#context, Directory.collection).findOne(readable, {
+    const directory = await documentCollection(this.#context, Directory.collection).findOne(readable, {
       projection: { _id: 1 },
     })
-    return found ? this.#store.find(caller, { id: found._id, ehrId }) : undefined
+    return directory ? this.#store.find(caller, { id: directory._id, ehrId }) : undefined
   }
 }
 

@@ -45,8 +45,10 @@ function pruneOptional(object: RmObject, path: string, optional: ReadonlySet<obj
     const parent = value as Record<string, unknown>
     value = parent[name]
     if (typeof value === 'object' && value !== null && optional.has(value)) {
-      const found = value
-      cut = Array.isArray(parent) ? () => parent.splice(parent.indexOf(found), 1) : () => delete parent[name]
+      const optionalValue = value
+      cut = Array.isArray(parent)
+        ? () => parent.splice(parent.indexOf(optionalValue), 1)
+        : () => delete parent[name]
     }
   }
   cut?.()
@@ -192,10 +194,10 @@ function createOptional(child: ObjectConstraint, { type }: RmAttribute, making: 
   const values = child.attributes.find(({ name }) => name === 'value')
   const most = child.occurrences.upper ?? Number.POSITIVE_INFINITY
   if (making.level !== 'complete' || child.rmType !== 'ELEMENT' || !values || most < 2) return [first]
-  const others = values.children.slice(1).map((value) => {
+  const otherElements = values.children.slice(1).map((value) => {
     const only = { ...values, children: [value] }
     const attributes = child.attributes.map((one) => (one === values ? only : one))
     return createObject({ ...child, attributes }, making, { declaredType: type })
   })
-  return [first, ...others].slice(0, most)
+  return [first, ...otherElements].slice(0, most)
 }

@@ -29,8 +29,8 @@ type MeasurementFormat = ReturnType<typeof createParseFormat>
  * Derives the measurements that a composition contains: they are created, changed and deleted with it, alerts
  * included.
  */
-export function compositionMeasurements(all: readonly MeasurementKind[]): RecordDerivation {
-  const kinds = mappableByArchetype(all)
+export function compositionMeasurements(measurementKinds: readonly MeasurementKind[]): RecordDerivation {
+  const kinds = mappableByArchetype(measurementKinds)
   const formats = new Map([...kinds.values()].map((kind) => [kind, createParseFormat(kind.schema)]))
   const heldBy = (
     composition: WrittenComposition | null,
@@ -68,8 +68,11 @@ function toDerivedWrite(
   { isNew, isGone }: { isNew: boolean; isGone: boolean },
 ): DerivedWrite {
   const { ehrId, carePlanId } = record as { ehrId: string; carePlanId?: string }
-  const isSame = (found: ParseDocument) =>
-    isDeepStrictEqual(format.toStored(record, found), format.toStored(format.fromStored(found), found))
+  const isSame = (document: ParseDocument) =>
+    isDeepStrictEqual(
+      format.toStored(record, document),
+      format.toStored(format.fromStored(document), document),
+    )
   return {
     collection: kind.collection,
     id,

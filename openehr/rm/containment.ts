@@ -10,15 +10,15 @@ const partClassNames: ReadonlyMap<string, readonly string[]> = new Map(
 
 /** All classes that an object of a class can contain, at any depth. */
 function reachableClassNames(name: string): Set<string> {
-  const found = new Set<string>()
+  const reachableNames = new Set<string>()
   const open = [name]
   for (let next = open.pop(); next !== undefined; next = open.pop())
     for (const one of partClassNames.get(next) ?? [])
-      if (!found.has(one)) {
-        found.add(one)
+      if (!reachableNames.has(one)) {
+        reachableNames.add(one)
         open.push(one)
       }
-  return found
+  return reachableNames
 }
 
 /** Whether an object of a class can be, or contain, one of another class. */

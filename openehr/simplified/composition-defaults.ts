@@ -161,14 +161,14 @@ export class CompositionDefaults {
 
   #readParticipations(): RmObject[] {
     const parts = ['name', 'function', 'mode', 'id'] as const
-    const all = parts.map((name) =>
+    const valuesByPart = parts.map((name) =>
       this.#context.takeAll(`participation_${name}`).map((node) => node.take('')),
     )
-    const count = Math.max(...all.map(({ length }) => length))
+    const count = Math.max(...valuesByPart.map(({ length }) => length))
     return Array.from({ length: count }, (_, i) => {
       const node = this.#context.child('participation', i)
       for (const [partIndex, name] of parts.entries()) {
-        const value = all[partIndex]?.[i]
+        const value = valuesByPart[partIndex]?.[i]
         if (value !== undefined) node.parts.set(name, value)
       }
       return node

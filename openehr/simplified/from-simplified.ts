@@ -72,12 +72,12 @@ class CompositionReader {
     for (const { name: attribute, existence, children } of constraint?.attributes ?? []) {
       const rmAttribute = findRmClass(object._type)?.attributes.get(attribute)
       const isDemanded = rmAttribute?.mandatory || (existence.lower ?? 0) > 0
-      const found = children.find(
+      const structure = children.find(
         ({ rmType, slot }) => !slot && STRUCTURES.some((one) => isSubclassOf(rmType, one)),
       )
-      if (!isDemanded || rmAttribute?.multiple || !found || object[attribute] !== undefined) continue
-      const step = { attribute, multiple: false, constraint: found }
-      this.#attach(object, step, this.#newObject(step, found.rmType))
+      if (!isDemanded || rmAttribute?.multiple || !structure || object[attribute] !== undefined) continue
+      const step = { attribute, multiple: false, constraint: structure }
+      this.#attach(object, step, this.#newObject(step, structure.rmType))
     }
   }
 

@@ -75,9 +75,9 @@ const isNamed = ({ steps }: FormNode): boolean => steps.some(({ name }) => name 
 function writeChildren({ children }: FormNode, object: RmObject, node: SimpleNode): void {
   const claimedObjects = new Set<unknown>()
   const inTurn = [...children.filter(isNamed), ...children.filter((form) => !isNamed(form))]
-  const found = new Map(inTurn.map((form) => [form, [...follow(object, form, claimedObjects)]]))
+  const elementsByForm = new Map(inTurn.map((form) => [form, [...follow(object, form, claimedObjects)]]))
   for (const form of children)
-    for (const [i, { element, value }] of (found.get(form) ?? []).entries()) {
+    for (const [i, { element, value }] of (elementsByForm.get(form) ?? []).entries()) {
       const child = node.child(form.id, i, form.max !== 1)
       if (element) writeOwn(element, child, form.steps.at(-2))
       if (value !== undefined) writeForm(form, value, child)

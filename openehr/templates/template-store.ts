@@ -289,10 +289,10 @@ export class TemplateStore {
 /** @throws NotFound */
 function requireReadableHead(
   caller: Caller,
-  found: ParseDocument | undefined,
+  document: ParseDocument | undefined,
 ): SavedRecord<TemplateHeadRecord> {
-  if (!found || !isPermitted(found._rperm, caller)) throw new ServiceError('NotFound')
-  return headFormat.fromStored(found)
+  if (!document || !isPermitted(document._rperm, caller)) throw new ServiceError('NotFound')
+  return headFormat.fromStored(document)
 }
 
 const invalidInput = (path: string, code: string, message: string): ServiceError =>

@@ -33,24 +33,24 @@ export async function readVersion<R extends { version: number; updatedAt: string
   findFormer: (version: number) => Promise<R | undefined>,
 ): Promise<R> {
   const get = async (versionNumber: number): Promise<R> => {
-    const found = versionNumber === latest.version ? latest : await findFormer(versionNumber)
-    if (!found) throw new ServiceError('NotFound')
-    return found
+    const requestedVersion = versionNumber === latest.version ? latest : await findFormer(versionNumber)
+    if (!requestedVersion) throw new ServiceError('NotFound')
+    return requestedVersion
   }
   if (at === undefined) return get(version ?? latest.version)
   const isLater = ({ updatedAt }: R) => Date.parse(updatedAt) > Date.parse(at)
   if (!isLater(latest)) return latest
-  let found: R | undefined
+  let match: R | undefined
   let first = 1
   let last = latest.version - 1
   while (first <= last) {
     const middle = Math.floor((first + last) / 2)
     const one = await get(middle)
     if (isLater(one)) last = middle - 1
-    else [found, first] = [one, middle + 1]
+    else [match, first] = [one, middle + 1]
   }
-  if (!found) throw new ServiceError('NotFound')
-  return found
+  if (!match) throw new ServiceError('NotFound')
+  return match
 }
 
 /** Runs a change. The version number in its error becomes the version uid that clients know. */

@@ -53,8 +53,10 @@ function createComparisonTest({
   const left = createPathEvaluator(path)
   const right = to.kind === 'relative' ? createPathEvaluator(to.path) : constantGetter(constantValue(to))
   return (object) => {
-    const others = right(object)
-    return left(object).some((term) => others.some((other) => compareTerms(term, operator, other) === true))
+    const rightTerms = right(object)
+    return left(object).some((term) =>
+      rightTerms.some((other) => compareTerms(term, operator, other) === true),
+    )
   }
 }
 

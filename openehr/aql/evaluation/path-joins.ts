@@ -157,8 +157,9 @@ export class PathJoins {
    */
   members(step: number, row: BindingRow): unknown[] {
     const members = this.#membersOf(step, this.#parentValue(step, row))
-    const found = members.length > 1 ? members.filter((member) => this.#leadsToNode(step, member)) : members
-    return found.length === 0 ? [undefined] : found
+    const joinedMembers =
+      members.length > 1 ? members.filter((member) => this.#leadsToNode(step, member)) : members
+    return joinedMembers.length === 0 ? [undefined] : joinedMembers
   }
 
   #membersOf(step: number, parent: unknown): unknown[] {

@@ -23,8 +23,8 @@ export class ExampleEvaluation {
    * @param query the query whose other paths of the variable share the rows; without it the path is alone
    */
   constructor(node: ClassNode, path: Path, query?: QueryTree) {
-    const others = query ? pathsOfQuery(query).filter(({ variable }) => variable === path.variable) : []
-    const paths = [path, ...others]
+    const otherPaths = query ? pathsOfQuery(query).filter(({ variable }) => variable === path.variable) : []
+    const paths = [path, ...otherPaths]
     this.isDecided = paths.every(followsStructure)
     const { contains: _, ...from } = node
     const columns = paths.map((expression): Column => ({ expression, text: '' }))

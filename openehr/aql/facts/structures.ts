@@ -66,21 +66,24 @@ export class KnownStructures {
     const [only, ...others] = filters
     const filter = others.length > 0 ? { $or: filters } : (only ?? {})
     const options = { projection: { json: 1 }, maxTimeMS: AQL_TIMEOUT_MS }
-    const found = await documentCollection({ db: this.#db }, Composition.collection).findOne(filter, options)
-    return typeof found?.json === 'string' ? found.json : undefined
+    const composition = await documentCollection({ db: this.#db }, Composition.collection).findOne(
+      filter,
+      options,
+    )
+    return typeof composition?.json === 'string' ? composition.json : undefined
   }
 }
 
 /** The occurrences of an archetype in a composition, one for each structure. */
 function findExamples(value: unknown, archetypeId: string): Map<string, RmObject> {
-  const found = new Map<string, RmObject>()
+  const examples = new Map<string, RmObject>()
   const visit = (one: unknown): void => {
     if (typeof one !== 'object' || one === null) return
     const object = one as RmObject
     if (object.archetype_node_id === archetypeId && isFactRoot(object))
-      found.set(structureKey(object), object)
+      examples.set(structureKey(object), object)
     for (const member of Object.values(one)) visit(member)
   }
   visit(value)
-  return found
+  return examples
 }

@@ -86,8 +86,8 @@ function parseAggregate(reader: TokenReader): AggregateCall | undefined {
   const { position } = reader.take()
   reader.expect('(')
   const distinct = name === 'COUNT' && reader.word('DISTINCT')
-  const all = name === 'COUNT' && !distinct && reader.symbol('*')
-  const operand: { path?: Path } = all ? {} : { path: parsePath(reader) }
+  const countsRows = name === 'COUNT' && !distinct && reader.symbol('*')
+  const operand: { path?: Path } = countsRows ? {} : { path: parsePath(reader) }
   reader.expect(')')
   return { kind: 'aggregate', name, distinct, ...operand, position }
 }

@@ -50,7 +50,7 @@ export function conditionFilter(
   comparisonFilter: (
     left: Operand,
     operator: Operator,
-    others: readonly Operand[],
+    rightOperands: readonly Operand[],
   ) => DatabaseFilter | undefined,
 ): DatabaseFilter | undefined {
   switch (condition?.kind) {

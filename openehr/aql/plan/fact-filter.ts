@@ -10,8 +10,8 @@ export const createFactFilter = (
   where: QueryTree['where'],
   required: RequiredClasses,
 ): DatabaseFilter | undefined =>
-  conditionFilter(where, (left, operator, others) =>
-    anyOf(others.map((other) => comparisonFilter(left, operator, other, required))),
+  conditionFilter(where, (left, operator, rightOperands) =>
+    anyOf(rightOperands.map((other) => comparisonFilter(left, operator, other, required))),
   )
 
 /** The fact filter for a comparison of a path with a constant; undefined if facts cannot answer it. */
@@ -21,7 +21,8 @@ function comparisonFilter(
   right: Operand,
   required: RequiredClasses,
 ): DatabaseFilter | undefined {
-  const found = placeOfPath(left, required)
-  const range = found && right.kind === 'literal' ? toFactRange(found, operator, right.value) : undefined
-  return found && range && { [found.place]: range }
+  const factPlace = placeOfPath(left, required)
+  const range =
+    factPlace && right.kind === 'literal' ? toFactRange(factPlace, operator, right.value) : undefined
+  return factPlace && range && { [factPlace.place]: range }
 }

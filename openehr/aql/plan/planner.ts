@@ -74,15 +74,15 @@ export function planQuery(query: QueryTree): QueryPlan {
   const { from, where } = query
   const isEhr = from.rmType === 'EHR'
   const containment: Containment | undefined = isEhr ? from.contains?.containment : from
-  const all = classesOf(from)
-  const folders = all.some(({ rmType }) => rmType === 'FOLDER')
+  const classNodes = classesOf(from)
+  const folders = classNodes.some(({ rmType }) => rmType === 'FOLDER')
   const isWhole =
     containment === undefined || containment.kind !== 'class' || (isEhr && from.contains?.isNegated)
   const unit = isWhole || folders ? 'ehr' : 'document'
-  const versions = all.some((one) => one.versions === 'all') ? 'all' : 'latest'
+  const versions = classNodes.some((one) => one.versions === 'all') ? 'all' : 'latest'
   const outermost = containment === undefined ? [] : outermostClasses(containment)
   const types = new Map(
-    all.flatMap(({ variable, rmType }) => (variable === undefined ? [] : [[variable, rmType]])),
+    classNodes.flatMap(({ variable, rmType }) => (variable === undefined ? [] : [[variable, rmType]])),
   )
   const [ehrs, compositions] = [ehrField, unit === 'document' ? compositionField : ehrFieldOnly].map(
     (field) =>
@@ -95,7 +95,7 @@ export function planQuery(query: QueryTree): QueryPlan {
   return {
     unit,
     versions,
-    audited: all.some(({ rmType }) => isVersionClass(rmType)),
+    audited: classNodes.some(({ rmType }) => isVersionClass(rmType)),
     compositions: outermost.some((one) => canBeContainedIn('COMPOSITION', one)),
     statuses: outermost.some((one) => canBeContainedIn('EHR_STATUS', one)),
     folders,
@@ -177,8 +177,8 @@ const whereFilter = (
   field: FieldResolver,
   types: ReadonlyMap<string, string>,
 ): DatabaseFilter | undefined =>
-  conditionFilter(where, (left, operator, others) =>
-    operator === '=' ? oneOfFilter(fieldOfOperand(left, field, types), others) : undefined,
+  conditionFilter(where, (left, operator, rightOperands) =>
+    operator === '=' ? oneOfFilter(fieldOfOperand(left, field, types), rightOperands) : undefined,
   )
 
 function fieldOfOperand(

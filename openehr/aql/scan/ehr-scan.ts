@@ -169,8 +169,8 @@ export async function findWithheldEhrs(db: Db): Promise<ReadonlySet<string>> {
     { $unionWith: { coll: EhrStatus.collection, pipeline: notQueryable } },
     { $unionWith: { coll: deletedEhrsOf({ db }).collectionName, pipeline: [select(1)] } },
   ]
-  const found = documentCollection({ db }, 'Ehr').aggregate<{ _id: string }>(pipeline)
-  return new Set((await found.toArray()).map(({ _id }) => _id))
+  const withheldEhrs = documentCollection({ db }, 'Ehr').aggregate<{ _id: string }>(pipeline)
+  return new Set((await withheldEhrs.toArray()).map(({ _id }) => _id))
 }
 
 /** The attributes of an EHR that are known without reading it. */

@@ -52,11 +52,11 @@ export async function* scanVersions(
       ...(versions === 'all' ? ['before' as const] : []),
     ] as const
     const changes = await findHistories(db, keys, MAX_VERSIONS, fields)
-    const found = batch.map((current) => toRecordVersions(current, changes.get(current._id) ?? []))
+    const versionsByRecord = batch.map((current) => toRecordVersions(current, changes.get(current._id) ?? []))
     const ehrIds = new Set(batch.map(ehrIdOfRecord))
-    const uids = found.flatMap((versions) => versions.map(({ head }) => versionUidOf(head)))
+    const uids = versionsByRecord.flatMap((versions) => versions.map(({ head }) => versionUidOf(head)))
     const commits = await findClientAudits({ db }, [...ehrIds], uids)
-    yield found.map((recordVersions, i) => ({
+    yield versionsByRecord.map((recordVersions, i) => ({
       ehrId: ehrIdOfRecord(batch[i] as ParseDocument),
       documents: () =>
         recordVersions.map(({ document, head, change, latest }) => ({

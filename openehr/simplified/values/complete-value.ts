@@ -85,10 +85,10 @@ function completeCodedText(
   const terminology = (definingCode.terminology_id as RmObject | undefined)?.value ?? usual
   const codeOrText = definingCode.code_string ?? object.value
   // A text in the place of a code.
-  const found = [...(codes?.list ?? [])].find(
+  const codeWithText = [...(codes?.list ?? [])].find(
     (code) => textOf(constraint, String(terminology), code) === codeOrText,
   )
-  const matchingCode = codes?.list.includes(String(definingCode.code_string)) ? undefined : found
+  const matchingCode = codes?.list.includes(String(definingCode.code_string)) ? undefined : codeWithText
   const code =
     matchingCode ??
     definingCode.code_string ??

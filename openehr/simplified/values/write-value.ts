@@ -38,22 +38,22 @@ export function writeParts(object: RmObject, node: SimpleNode): Set<string> {
   if (object._type === 'PARTY_SELF') node.parts.set('_type', object._type)
   for (const { names, path } of valueParts(object._type)) {
     writtenAttributes.add(path[0])
-    const found = path.reduce<unknown>((one, name) => (isRmObject(one) ? one[name] : undefined), object)
-    if (found === undefined || isRmObject(found) || isUsual(object, path, found)) continue
-    node.parts.set(names[0], found as string)
+    const part = path.reduce<unknown>((one, name) => (isRmObject(one) ? one[name] : undefined), object)
+    if (part === undefined || isRmObject(part) || isUsual(object, path, part)) continue
+    node.parts.set(names[0], part as string)
   }
   return writtenAttributes
 }
 
 /** The reader's defaults: a bound that exists is included, and one that is missing is unbounded. */
-function isUsual(object: RmObject, path: readonly string[], found: unknown): boolean {
+function isUsual(object: RmObject, path: readonly string[], part: unknown): boolean {
   const place = path.join('.')
-  if (place === 'symbol.defining_code.terminology_id.value') return found === 'local'
-  if (place === 'external_ref.type') return found === 'PARTY'
+  if (place === 'symbol.defining_code.terminology_id.value') return part === 'local'
+  if (place === 'external_ref.type') return part === 'PARTY'
   const [, end, flag] = /^(lower|upper)_(included|unbounded)$/.exec(path[0] ?? '') ?? []
   if (object._type !== 'DV_INTERVAL' || end === undefined) return false
   const isBound = object[end] !== undefined
-  return found === (flag === 'included' ? isBound : !isBound)
+  return part === (flag === 'included' ? isBound : !isBound)
 }
 
 /** Writes nodes for those attributes. */

@@ -11,12 +11,12 @@ export function rowsOfGroups(
   groups: readonly ValueGroup[],
   { offset, limit }: RowWindow,
 ): { rows: ResultRow[]; hasMore: boolean } {
-  const found = groups.filter(({ count, empty }) => count + empty > 0)
+  const nonemptyGroups = groups.filter(({ count, empty }) => count + empty > 0)
   const isByEhr = columns.some(({ kind }) => kind === 'ehrId')
-  const sources = isByEhr ? found.map(({ ehrId = '' }) => ({ ehrId, records: [] })) : []
-  const resultGroups = isByEhr ? found.toSorted(byEhrId) : [merge(found)]
+  const sources = isByEhr ? nonemptyGroups.map(({ ehrId = '' }) => ({ ehrId, records: [] })) : []
+  const resultGroups = isByEhr ? nonemptyGroups.toSorted(byEhrId) : [merge(nonemptyGroups)]
   const rows = resultGroups
-    .map((group) => toRow(query, columns, { group, ehrs: isByEhr ? 1 : found.length, sources }))
+    .map((group) => toRow(query, columns, { group, ehrs: isByEhr ? 1 : nonemptyGroups.length, sources }))
     .sort(createRowComparator(query))
   return { rows: rows.slice(offset, offset + limit), hasMore: rows.length > offset + limit }
 }

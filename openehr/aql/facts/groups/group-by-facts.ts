@@ -113,9 +113,9 @@ async function groupView(
 ): Promise<boolean> {
   const { node, place, range } = grouping
   const source = { db, collection: view.kind.collection, filter, byEhr, hint: index.key }
-  const found = place && placeInView(view, place, new ExampleEvaluation(node, place.path, query))
-  if (found && !found.isDecided) return false
-  const field = found?.field
+  const viewPlace = place && placeInView(view, place, new ExampleEvaluation(node, place.path, query))
+  if (viewPlace && !viewPlace.isDecided) return false
+  const field = viewPlace?.field
   if (field !== undefined) {
     const ordering = view.indexOf(field)
     if (ordering === undefined) return false

@@ -79,8 +79,8 @@ async function openSources(
       ...viewReading,
     }))
   })
-  const all = [...streams.map((stream) => ({ stream, read, evaluatedIds })), ...viewSources]
-  return all.map((source, i) => ({ ...source, rank: i * RANKS_PER_STREAM }))
+  const orderedSources = [...streams.map((stream) => ({ stream, read, evaluatedIds })), ...viewSources]
+  return orderedSources.map((source, i) => ({ ...source, rank: i * RANKS_PER_STREAM }))
 }
 
 const viewReader =
