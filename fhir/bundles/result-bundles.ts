@@ -39,7 +39,7 @@ export function searchBundle(
   base: string,
   path: string,
   search: Pick<ParsedSearch, 'used' | 'summary' | 'elements'>,
-  found: FoundResources,
+  matches: FoundResources,
   {
     included = [],
     issues = [],
@@ -47,15 +47,15 @@ export function searchBundle(
 ): FhirResource {
   const narrow = (resource: FhirResource) => selectElements(resource, search)
   const entry = [
-    ...found.resources.map((resource) => entryOf(base, narrow(resource), 'match')),
+    ...matches.resources.map((resource) => entryOf(base, narrow(resource), 'match')),
     ...included.map((resource) => entryOf(base, resource, 'include')),
     ...(issues.length > 0 ? [outcomeEntry(issues)] : []),
   ]
   return {
     resourceType: 'Bundle',
     type: 'searchset',
-    ...(found.total !== undefined && { total: found.total }),
-    link: pageLinks(path, search.used, found.next),
+    ...(matches.total !== undefined && { total: matches.total }),
+    link: pageLinks(path, search.used, matches.next),
     ...(entry.length > 0 && { entry }),
   }
 }

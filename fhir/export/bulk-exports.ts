@@ -168,8 +168,8 @@ export class BulkExports {
       return [(plan as unknown as { ehrId: string }).ehrId]
     }
     const readable = permissionFilter('_rperm', caller) as Filter<ParseDocument>
-    const found = documentCollection(this.#context, 'Ehr').find(readable, { projection: { _id: 1 } })
-    const ehrs = await found.limit(MAX_PATIENTS + 1).toArray()
+    const readableEhrs = documentCollection(this.#context, 'Ehr').find(readable, { projection: { _id: 1 } })
+    const ehrs = await readableEhrs.limit(MAX_PATIENTS + 1).toArray()
     if (ehrs.length > MAX_PATIENTS)
       throw parameterError(
         'Group',
@@ -241,9 +241,9 @@ export class BulkExports {
 
   /** @throws NotFound for an export of somebody else */
   async #find(caller: Caller, id: string): Promise<StoredExport> {
-    const found = await exportCollection(this.#context.db).findOne({ _id: id, ...ownExports(caller) })
-    if (!found || found.expiresAt <= this.#context.clock()) throw new ServiceError('NotFound')
-    return found
+    const storedExport = await exportCollection(this.#context.db).findOne({ _id: id, ...ownExports(caller) })
+    if (!storedExport || storedExport.expiresAt <= this.#context.clock()) throw new ServiceError('NotFound')
+    return storedExport
   }
 }
 

@@ -83,10 +83,10 @@ export const chunkIdRange = (exportId: string, section?: string): { $gte: string
 
 /** Cancels exports, or deletes their files. */
 export async function removeExports(database: Database, filter: Filter<StoredExport>): Promise<void> {
-  const found = await exportCollection(database.db)
+  const exports = await exportCollection(database.db)
     .find(filter, { projection: { _id: 1 } })
     .toArray()
-  for (const { _id } of found) {
+  for (const { _id } of exports) {
     // A step that runs now conflicts with this, and then finds no export.
     await runTransaction(database, (session) => exportCollection(database.db).deleteOne({ _id }, { session }))
     await chunkCollection(database.db).deleteMany({ _id: chunkIdRange(_id) })

@@ -29,12 +29,12 @@ export async function findLastOfEachCode(
   const parsedSearch = parseSearch(description, parameters, { strict: true, base })
   const patients = parsedSearch.criteria.filter(isPatientCriterion).flatMap(({ values }) => values)
   if (patients.length !== 1) throw parameterError('patient', 'required', 'must name one patient')
-  const found: FhirResource[] = []
+  const observations: FhirResource[] = []
   const limits = new BundleLimits('Ask for fewer codes, or lower max.')
   for (const code of description.codes ?? []) {
     const criteria = [...parsedSearch.criteria, criterionOf('code', [code])]
     const { resources } = await search({ ...parsedSearch, criteria, order: 'desc', count, total: false })
-    found.push(...limits.countFound(resources))
+    observations.push(...limits.countFound(resources))
   }
-  return found
+  return observations
 }

@@ -43,9 +43,9 @@ export async function patientEverything(
 ): Promise<FoundResources> {
   const { limit, cursor } = parsePage(parameters)
   const inCompartment = types.filter(isInCompartment)
-  const all = ['Patient', ...inCompartment.map(({ type }) => type)]
-  const namedTypes = parseTypes(parameters, all)
-  const requestedTypes = namedTypes ?? all
+  const allTypes = ['Patient', ...inCompartment.map(({ type }) => type)]
+  const namedTypes = parseTypes(parameters, allTypes)
+  const requestedTypes = namedTypes ?? allTypes
   const descriptions = inCompartment.filter((one) => namedTypes?.includes(one.type) ?? mayFind(one))
   const dates = careDates(parameters)
   const since = parseSince(parameters)

@@ -105,11 +105,11 @@ function noteOf({ type, newestOfCode }: SummarySection, count: number, hasMore: 
   return hasMore ? `The record has more than these ${count}. Search for ${type} to find all.` : ''
 }
 
-/** @param found undefined: the app of the caller may not search them */
-function sectionOf(section: SummarySection, found: SectionEntries | undefined) {
+/** @param entries undefined: the app of the caller may not search them */
+function sectionOf(section: SummarySection, entries: SectionEntries | undefined) {
   const { title, code } = section
-  const { code: reason, text } = found ? NO_ENTRIES : NO_SCOPE
-  const { resources = [], hasMore = false } = found ?? {}
+  const { code: reason, text } = entries ? NO_ENTRIES : NO_SCOPE
+  const { resources = [], hasMore = false } = entries ?? {}
   const note = noteOf(section, resources.length, hasMore)
   return {
     title,
@@ -148,11 +148,13 @@ export async function patientSummary(
   createdAt: string,
 ): Promise<FhirResource> {
   const patient = await readPatient()
-  const found: (SectionEntries | undefined)[] = []
+  const sectionEntries: (SectionEntries | undefined)[] = []
   const limits = new BundleLimits('Search for the resources of each type.')
   for (const { type, query, newestOfCode } of SECTIONS) {
     const page = await search(type, { patient: id, _count: MAX_ENTRIES, ...query }, newestOfCode)
-    found.push(page && { resources: limits.countFound(page.resources), hasMore: page.next !== undefined })
+    sectionEntries.push(
+      page && { resources: limits.countFound(page.resources), hasMore: page.next !== undefined },
+    )
   }
   const documentId = randomUUID()
   const composition: FhirResource = {
@@ -164,16 +166,18 @@ export async function patientSummary(
     date: createdAt,
     author: [{ display: SERVICE_NAME }],
     title: 'Patient summary',
-    section: SECTIONS.map((section, i) => sectionOf(section, found[i])),
+    section: SECTIONS.map((section, i) => sectionOf(section, sectionEntries[i])),
   }
   return {
     resourceType: 'Bundle',
     identifier: { system: 'urn:ietf:rfc:3986', value: `urn:uuid:${documentId}` },
     type: 'document',
     timestamp: createdAt,
-    entry: [composition, patient, ...found.flatMap((one) => one?.resources ?? [])].map((resource) => ({
-      fullUrl: `${base}/${resource.resourceType}/${resource.id}`,
-      resource,
-    })),
+    entry: [composition, patient, ...sectionEntries.flatMap((one) => one?.resources ?? [])].map(
+      (resource) => ({
+        fullUrl: `${base}/${resource.resourceType}/${resource.id}`,
+        resource,
+      }),
+    ),
   }
 }

@@ -211,10 +211,10 @@ export const replaceReferences = <T>(resource: T, references: ReadonlyMap<string
 
 /** The conditional references in a resource: `Patient?identifier=…`. */
 export function conditionalReferences(resource: unknown): string[] {
-  const found: string[] = []
+  const references: string[] = []
   replaceTexts(resource, (text, name) => {
-    if (name === 'reference' && /^[A-Za-z]+\?/.test(text)) found.push(text)
+    if (name === 'reference' && /^[A-Za-z]+\?/.test(text)) references.push(text)
     return text
   })
-  return found
+  return references
 }

@@ -197,10 +197,13 @@ export class BundleRequests {
   }
 
   /** The responses to the entries of a transaction that an earlier attempt carried out. */
-  async #repeatResponses(request: BundleRequest, all: readonly PreparedEntry[]): Promise<EntryResponse[]> {
+  async #repeatResponses(
+    request: BundleRequest,
+    preparedEntries: readonly PreparedEntry[],
+  ): Promise<EntryResponse[]> {
     const limitedRequest = withLimits(request)
     const responses: EntryResponse[] = []
-    for (const one of all) responses.push(await this.#repeatResponse(limitedRequest, one))
+    for (const one of preparedEntries) responses.push(await this.#repeatResponse(limitedRequest, one))
     return responses
   }
 
@@ -253,12 +256,12 @@ export class BundleRequests {
   async #findReferenced({ caller, limits }: LimitedRequest, reference: string): Promise<string> {
     const [type = '', query = ''] = reference.split('?', 2)
     limits.requireTime()
-    const found = await this.#resources.findOne(caller, type, parseSearchQuery(query))
-    limits.count({ resource: found })
+    const match = await this.#resources.findOne(caller, type, parseSearchQuery(query))
+    limits.count({ resource: match })
     limits.requireBudget()
-    if (!found)
+    if (!match)
       throw new ServiceError('PreconditionFailed', { detail: 'A conditional reference matches no resource.' })
-    return `${type}/${found.id}`
+    return `${type}/${match.id}`
   }
 
   /** Finds the resource of a condition. @param newId the id of the resource if it is new */
@@ -346,9 +349,9 @@ export class BundleRequests {
       const resource = entry.resource as FhirResource
       if (!options.tx)
         return this.#resources.updateFound(caller, resource, condition, newId, options, { id, error })
-      const found = await this.#resources.findOne(caller, entry.type, condition)
+      const match = await this.#resources.findOne(caller, entry.type, condition)
       // Other entries name it by the id of the deleted resource.
-      throw found?.id === id ? error : new ServiceError('Conflict', { detail: DELETED_MEANWHILE })
+      throw match?.id === id ? error : new ServiceError('Conflict', { detail: DELETED_MEANWHILE })
     })
 
   async #read(caller: Caller, entry: BundleEntry): Promise<EntryResponse> {

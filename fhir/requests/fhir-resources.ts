@@ -132,10 +132,12 @@ export class FhirResources {
 
   /** A type that offers an interaction, and its source. @throws MethodNotAllowed; NotFound for an unknown type */
   #sourceOf(type: string, interaction: Interaction) {
-    const found = this.#sources.get(type)
-    if (!found) throw new ServiceError('NotFound', { detail: `There are no resources of the type ${type}.` })
-    if (!found.description.interactions.includes(interaction)) throw unsupportedError(type, interaction)
-    return found
+    const typeAndSource = this.#sources.get(type)
+    if (!typeAndSource)
+      throw new ServiceError('NotFound', { detail: `There are no resources of the type ${type}.` })
+    if (!typeAndSource.description.interactions.includes(interaction))
+      throw unsupportedError(type, interaction)
+    return typeAndSource
   }
 
   /** A method of a source, restricted to what the app of the caller may do. @throws MethodNotAllowed; NotFound */
@@ -185,12 +187,12 @@ export class FhirResources {
   ): Promise<FhirResource> {
     const { perform } = this.#methodOf(type, 'history-instance', 'history')
     const since = parseSince(parameters)
-    const found = await perform(caller, id, parsePage(parameters))
+    const historyPage = await perform(caller, id, parsePage(parameters))
     const countsOnly = isCountOnly(parameters)
     const isShown = ({ at }: ResourceVersion) => !countsOnly && (!since || new Date(at) >= since)
-    const versions = found.versions.filter(isShown)
-    const isCut = versions.length < found.versions.length
-    const rest = { next: isCut ? null : found.next, ...(!since && { total: found.total }) }
+    const versions = historyPage.versions.filter(isShown)
+    const isCut = versions.length < historyPage.versions.length
+    const rest = { next: isCut ? null : historyPage.next, ...(!since && { total: historyPage.total }) }
     const path = `${this.base}/${type}/${id}/_history`
     return historyBundle(this.base, path, usedParameters(parameters), versions, rest)
   }
@@ -205,13 +207,13 @@ export class FhirResources {
       throw parameterError('_count', 'too-costly', 'can be 0 only in the history of one resource')
     const withHistory = this.#types.filter(({ interactions }) => interactions.includes('history-type'))
     const types = type === undefined ? withHistory.map((one) => one.type) : [type]
-    const found = types.map((one) => this.#sourceOf(one, 'history-type'))
-    const descriptions = found.map(({ description }) => description)
+    const typesAndSources = types.map((one) => this.#sourceOf(one, 'history-type'))
+    const descriptions = typesAndSources.map(({ description }) => description)
     const { permittedCaller } = permitTypes(caller, descriptions, type !== undefined)
     const { versions, next } = await listVersions(
       this.#services,
       permittedCaller,
-      found,
+      typesAndSources,
       parameters,
       this.base,
     )
@@ -232,13 +234,13 @@ export class FhirResources {
     const includes = parseIncludes(description, this.#types, parameters, (one) =>
       mayFind(caller, descriptionOf(one)),
     )
-    const found = await perform(caller, search)
-    const { resources: included, cut } = await findIncluded(found.resources, includes, {
+    const matches = await perform(caller, search)
+    const { resources: included, cut } = await findIncluded(matches.resources, includes, {
       descriptionOf,
       search: (one, criteria, count) => this.#find(caller, one, { ...PLAIN_SEARCH, criteria, count }),
     })
     const issues = [...search.ignoredParameters.map(ignoredParameterIssue), ...cut.map(cutIncludeIssue)]
-    return searchBundle(this.base, `${this.base}/${type}`, search, found, { included, issues })
+    return searchBundle(this.base, `${this.base}/${type}`, search, matches, { included, issues })
   }
 
   /**
@@ -271,8 +273,8 @@ export class FhirResources {
     const { resourceType: type } = resource
     const createIn = async (tx: Transaction): Promise<WrittenResource> => {
       await lockCondition(this.#context, tx, this.conditionKey(type, condition))
-      const found = await this.findOne(caller, type, condition)
-      if (found) return { resource: found, created: false }
+      const match = await this.findOne(caller, type, condition)
+      if (match) return { resource: match, created: false }
       return this.create(caller, resource, id, { ...options, tx })
     }
     if (options.tx) return createIn(options.tx)
@@ -324,13 +326,13 @@ export class FhirResources {
     options: ResourceWrite,
     failure?: FailedUpdate,
   ): Promise<WrittenResource> {
-    const found = await this.findOne(caller, resource.resourceType, query)
+    const match = await this.findOne(caller, resource.resourceType, query)
     // The resource exists: something else is missing.
-    if (failure && found?.id === failure.id) throw failure.error
-    if (!found) requireCreatableByUpdate(resource.resourceType, resource.id, options)
-    const result = found ? undefined : await this.createUnlessFound(caller, resource, newId, query, options)
+    if (failure && match?.id === failure.id) throw failure.error
+    if (!match) requireCreatableByUpdate(resource.resourceType, resource.id, options)
+    const result = match ? undefined : await this.createUnlessFound(caller, resource, newId, query, options)
     if (result?.created) return result
-    const id = String((found ?? result?.resource)?.id)
+    const id = String((match ?? result?.resource)?.id)
     return this.update(caller, id, { ...resource, id: resource.id ?? id }, options).catch(
       ifMissing((error) => this.updateFound(caller, resource, query, newId, options, { id, error })),
     )
@@ -361,9 +363,9 @@ export class FhirResources {
     patch: readonly PatchOperation[],
     options: ResourceWrite,
   ): Promise<WrittenResource> {
-    const found = await this.findOne(caller, type, query)
-    if (!found) throw new ServiceError('NotFound')
-    return this.patch(caller, { type, id: String(found.id) }, patch, options)
+    const match = await this.findOne(caller, type, query)
+    if (!match) throw new ServiceError('NotFound')
+    return this.patch(caller, { type, id: String(match.id) }, patch, options)
   }
 
   /** Deletes a resource; one that is already deleted stays so. @throws NotFound; Forbidden; PreconditionFailed */
@@ -381,8 +383,8 @@ export class FhirResources {
     query: SearchParameters,
     options: ResourceWrite,
   ): Promise<void> {
-    const found = await this.findOne(caller, type, query)
-    if (found) await this.remove(caller, type, String(found.id), options)
+    const match = await this.findOne(caller, type, query)
+    if (match) await this.remove(caller, type, String(match.id), options)
   }
 
   /** Searches without a Bundle. @throws as search */
@@ -404,12 +406,12 @@ export class FhirResources {
 
   /** A page of all resources of a patient. @throws NotFound; InvalidInput */
   async everything(caller: Caller, id: string, parameters: SearchParameters): Promise<FhirResource> {
-    const found = await patientEverything(id, this.#types, parameters, {
+    const patientResources = await patientEverything(id, this.#types, parameters, {
       mayFind: (one) => mayFind(caller, one),
       readPatient: () => this.read(caller, 'Patient', id),
       search: (type, search) => this.#find(caller, type, search),
     })
-    return this.#resultBundle(`Patient/${id}/$everything`, parameters, found)
+    return this.#resultBundle(`Patient/${id}/$everything`, parameters, patientResources)
   }
 
   /** The newest resources of each code, as a Bundle. @throws InvalidInput */
@@ -425,9 +427,9 @@ export class FhirResources {
     )
   }
 
-  #resultBundle(path: string, parameters: SearchParameters, found: FoundResources): FhirResource {
+  #resultBundle(path: string, parameters: SearchParameters, matches: FoundResources): FhirResource {
     const used = usedParameters(parameters)
-    return searchBundle(this.base, `${this.base}/${path}`, { used, summary: 'false', elements: [] }, found)
+    return searchBundle(this.base, `${this.base}/${path}`, { used, summary: 'false', elements: [] }, matches)
   }
 
   /** Finds the issues that a write would have, and stores nothing. @throws NotFound; Gone */

@@ -30,7 +30,7 @@ function referencedIn(resource: FhirResource, { path, target }: Pick<Include, 'p
   const below = (element: unknown, name: string) => [elementAt(element, name) ?? []].flat()
   const elements = path
     .split('.')
-    .reduce((found: unknown[], name) => found.flatMap((one) => below(one, name)), [resource])
+    .reduce((parents: unknown[], name) => parents.flatMap((one) => below(one, name)), [resource])
   return elements.flatMap((one) => referencedId(elementAt(one, 'reference'), target) ?? [])
 }
 
@@ -74,12 +74,12 @@ export async function findIncluded(
     // Practitioners are not data of a patient.
     const isNarrowed = patients.size > 0 && 'patient' in descriptionOf(type).parameters
     const criteria = isNarrowed ? [criterion, criterionOf('patient', patients)] : [criterion]
-    const found = count > 0 ? await search(type, criteria, count) : undefined
-    const fresh = found?.resources.filter((one) => !resourceKeys.has(keyOf(one))) ?? []
+    const page = count > 0 ? await search(type, criteria, count) : undefined
+    const fresh = page?.resources.filter((one) => !resourceKeys.has(keyOf(one))) ?? []
     for (const one of fresh) resourceKeys.add(keyOf(one))
     budget.isUsedUpBy(...fresh)
     result.resources.push(...fresh)
-    if (!found || found.next !== undefined) result.cut.push({ name, value: includeName(include) })
+    if (!page || page.next !== undefined) result.cut.push({ name, value: includeName(include) })
   }
   for (const include of forward) {
     const ids = matches.flatMap((one) => referencedIn(one, include))

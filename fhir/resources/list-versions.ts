@@ -103,21 +103,21 @@ async function findVersions(
   readChanges: (from: ChangePlace | undefined, limit: number) => Promise<ListedChange[]>,
   versionsOf: (change: ListedChange) => ResourceVersion[],
 ): Promise<{ found: FoundVersion[]; unread: ListedChange | undefined }> {
-  const found: FoundVersion[] = []
+  const versionsWithChanges: FoundVersion[] = []
   let unread: ListedChange | undefined
-  for (let round = 0; round < MAX_ROUNDS && found.length <= count; round++) {
+  for (let round = 0; round < MAX_ROUNDS && versionsWithChanges.length <= count; round++) {
     const size = round === 0 ? count + 1 : MAX_VERSIONS
     const changes = await readChanges(unread ?? from, size + 1)
     const versions = changes
       .slice(0, size)
       .flatMap((change) => versionsOf(change).map((version, offset) => ({ version, change, offset })))
-    found.push(
+    versionsWithChanges.push(
       ...versions.filter((one) => one.change.changeId !== from?.changeId || one.offset >= from.offset),
     )
     unread = changes[size]
     if (!unread) break
   }
-  return { found, unread }
+  return { found: versionsWithChanges, unread }
 }
 
 /** Each EHR has an entry for each kind of its changed records, or one that tells that there were none. */
@@ -165,8 +165,8 @@ export async function listHiddenHistory(
   const position = cursor === undefined ? undefined : decodeTimeCursor(list, cursor)
   const from = position && { at: position.value, changeId: position.id }
   const query = { ehrIds: [ehrId], collections: [collection], id, since: undefined, from, limit: limit + 1 }
-  const found = await listChanges(db, caller, query)
-  const following = found[limit]
+  const changes = await listChanges(db, caller, query)
+  const following = changes[limit]
   const next = following ? encodeCursor(list, { value: following.at, id: following.changeId }) : null
-  return { changes: found.slice(0, limit), next }
+  return { changes: changes.slice(0, limit), next }
 }

@@ -22,8 +22,8 @@ export const PATIENT_PARAMETERS = { patient: PATIENT_PARAMETER, subject: PATIENT
 /** The ids of EHRs that a caller may read, newest first; one more than a search may cover means too many. */
 async function readableEhrIds(database: Pick<Database, 'db'>, caller: Caller): Promise<string[]> {
   const readable = permissionFilter('_rperm', caller) as Filter<ParseDocument>
-  const found = documentCollection(database, 'Ehr').find(readable, { projection: { _id: 1 } })
-  const ehrs = await found
+  const readableEhrs = documentCollection(database, 'Ehr').find(readable, { projection: { _id: 1 } })
+  const ehrs = await readableEhrs
     .sort({ _created_at: -1 })
     .limit(MAX_SEARCHED_PATIENTS + 1)
     .toArray()
@@ -78,7 +78,7 @@ export async function searchedEhrIds(
   })
   const [first, ...otherLists] = idLists
   const ids = first
-    ? [...new Set(first.filter((id) => otherLists.every((all) => all.includes(id))))]
+    ? [...new Set(first.filter((id) => otherLists.every((otherIds) => otherIds.includes(id))))]
     : await readableEhrIds(database, caller)
   if (ids.length <= MAX_SEARCHED_PATIENTS) return ids
   throw parameterError('patient', 'too-costly', `must name at most ${MAX_SEARCHED_PATIENTS} patients`)
@@ -105,6 +105,6 @@ export async function findPlanOfGoal(
 ): Promise<string | undefined> {
   const goal = { _id: goalId, ehrId, ...permissionFilter('_rperm', caller) } as Filter<ParseDocument>
   const options = { projection: { carePlanId: 1 }, ...(tx && { session: tx.session }) }
-  const found = await documentCollection(database, 'Goal').findOne(goal, options)
-  return found ? String(found.carePlanId) : undefined
+  const goalDocument = await documentCollection(database, 'Goal').findOne(goal, options)
+  return goalDocument ? String(goalDocument.carePlanId) : undefined
 }

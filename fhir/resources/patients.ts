@@ -87,8 +87,8 @@ class Patients implements ResourceSource {
 
   search(caller: Caller, search: ResourceSearch): Promise<FoundResources> {
     return searchPersons(search, async (ids) => {
-      const all = ids ? await this.#findByIds(caller, ids) : await this.#findReadable(caller)
-      return Promise.all(all.map((ehr) => this.#show(caller, ehr)))
+      const ehrs = ids ? await this.#findByIds(caller, ids) : await this.#findReadable(caller)
+      return Promise.all(ehrs.map((ehr) => this.#show(caller, ehr)))
     })
   }
 

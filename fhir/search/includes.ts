@@ -26,7 +26,7 @@ export function knownIncludes(
   types: readonly ResourceDescription[],
 ): Includes {
   const typeNames = new Set(types.map((one) => one.type))
-  const all = types.flatMap(({ type: source, parameters }) =>
+  const allIncludes = types.flatMap(({ type: source, parameters }) =>
     Object.entries(parameters).flatMap(([parameter, { references }]) =>
       (references?.types ?? []).flatMap((target) =>
         typeNames.has(target) && references ? [{ source, parameter, target, path: references.path }] : [],
@@ -34,8 +34,8 @@ export function knownIncludes(
     ),
   )
   return {
-    forward: all.filter(({ source }) => source === type),
-    reverse: all.filter(({ target }) => target === type),
+    forward: allIncludes.filter(({ source }) => source === type),
+    reverse: allIncludes.filter(({ target }) => target === type),
   }
 }
 
@@ -83,15 +83,15 @@ function chosenIncludes(
   const includes = values.flatMap((value) => {
     const [source, parameter, target, ...rest] = value === '*' ? ['*', '*'] : value.split(':')
     const matches = (pattern: string | undefined, part: string) => pattern === '*' || pattern === part
-    const found = availableIncludes.filter(
+    const matchingIncludes = availableIncludes.filter(
       (one) =>
         matches(source, one.source) &&
         matches(parameter, one.parameter) &&
         matches(target ?? '*', one.target),
     )
-    const permitted = found.filter(isPermitted)
-    if (found.length > 0 && rest.length === 0)
-      return permitted.length > 0 || parameter === '*' ? permitted : found
+    const permitted = matchingIncludes.filter(isPermitted)
+    if (matchingIncludes.length > 0 && rest.length === 0)
+      return permitted.length > 0 || parameter === '*' ? permitted : matchingIncludes
     const names = ['*', ...new Set(availableIncludes.map(includeName))].join(', ')
     const message =
       availableIncludes.length > 0 ? `must be one of ${names}` : 'is not supported for this type'

@@ -8,17 +8,17 @@ import { invalidSearchCursor } from './search-cursor.ts'
  * @throws InvalidInput for another cursor
  */
 export function searchInMemory(
-  all: readonly FhirResource[],
+  resources: readonly FhirResource[],
   { criteria, count, after = '0' }: ResourceSearch,
   matches: (resource: FhirResource, criterion: SearchCriterion) => boolean,
 ): FoundResources {
-  const found = all.filter((one) => criteria.every((criterion) => matches(one, criterion)))
+  const matchingResources = resources.filter((one) => criteria.every((criterion) => matches(one, criterion)))
   if (!/^\d{1,3}$/.test(after)) throw invalidSearchCursor()
   const start = Number(after)
   const end = start + count
   return {
-    resources: found.slice(start, end),
-    ...(count > 0 && end < found.length && { next: String(end) }),
-    total: found.length,
+    resources: matchingResources.slice(start, end),
+    ...(count > 0 && end < matchingResources.length && { next: String(end) }),
+    total: matchingResources.length,
   }
 }

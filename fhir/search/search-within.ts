@@ -57,7 +57,7 @@ export async function searchWithin<T>(
     readPage(value, page).catch(noneIfUnknown)
   if (count === 0) return { resources: [], total: (await read(first, { limit: 1, count: total })).total }
   let pageTotal: number | undefined
-  const found = await searchSequentially(
+  const foundPage = await searchSequentially(
     values.length,
     { limit: count, after },
     async (index, limit, cursor) => {
@@ -71,7 +71,7 @@ export async function searchWithin<T>(
       return { resources: await show(matchingItems, value), next: page.next ?? undefined, isShort }
     },
   )
-  return { ...found, ...(pageTotal !== undefined && { total: pageTotal }) }
+  return { ...foundPage, ...(pageTotal !== undefined && { total: pageTotal }) }
 }
 
 /** A page of one of several sources. */
@@ -93,11 +93,11 @@ export async function searchSequentially(
   const resources: FhirResource[] = []
   const budget = new ReadBudget()
   for (let isFull = limit <= 0; index < sources && !isFull; ) {
-    const found = await find(index, limit - resources.length, after)
-    resources.push(...found.resources)
-    after = found.next
+    const part = await find(index, limit - resources.length, after)
+    resources.push(...part.resources)
+    after = part.next
     if (after === undefined) index += 1
-    isFull = resources.length >= limit || found.isShort === true || budget.isUsedUpBy(...found.resources)
+    isFull = resources.length >= limit || part.isShort === true || budget.isUsedUpBy(...part.resources)
   }
   // No page may follow without a resource.
   while (after === undefined && index < sources && (await isEmpty(find(index, 1)))) index += 1

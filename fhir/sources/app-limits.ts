@@ -187,13 +187,14 @@ export const limitExport = (description: ResourceDescription, source: ExportSour
     const { isInCompartment, categories } = reachOf(app, description, 'search-type')
     if (isInCompartment && page.ehrId !== app.patient) return { resources: [] }
     const pageReads: AuditedReads = { accesses: [] }
-    const found = await source.exportPage(withinReach(caller, app, isInCompartment), page, pageReads)
+    const exportedPage = await source.exportPage(withinReach(caller, app, isInCompartment), page, pageReads)
     const resources = categories
-      ? found.resources.filter((one) => isOfCategory(one, categories))
-      : found.resources
+      ? exportedPage.resources.filter((one) => isOfCategory(one, categories))
+      : exportedPage.resources
     // The app does not see a page of other categories: it has one kind of records.
-    if (resources.length > 0 || found.resources.length === 0) reads.accesses.push(...pageReads.accesses)
-    return { ...found, resources }
+    if (resources.length > 0 || exportedPage.resources.length === 0)
+      reads.accesses.push(...pageReads.accesses)
+    return { ...exportedPage, resources }
   },
 })
 

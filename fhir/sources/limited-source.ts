@@ -82,14 +82,14 @@ class LimitedSource implements Pick<ResourceSource, SourceMethod> {
 
   async history(caller: Caller, id: string, page: PageRequest) {
     const limits = this.#limitsOf(caller)
-    const found = await this.#source.history(limits.caller, id, page)
-    if (!limits.categories) return found
-    const versions = await keepCategories(found.versions, limits.categories, (oneId, version) =>
+    const historyPage = await this.#source.history(limits.caller, id, page)
+    if (!limits.categories) return historyPage
+    const versions = await keepCategories(historyPage.versions, limits.categories, (oneId, version) =>
       this.#source.readVersion(limits.caller, oneId, version),
     )
-    if (versions.length === found.versions.length) return found
+    if (versions.length === historyPage.versions.length) return historyPage
     if (versions.length === 0) throw new ServiceError('NotFound')
-    return { ...found, versions, total: undefined }
+    return { ...historyPage, versions, total: undefined }
   }
 
   async search(caller: Caller, search: ResourceSearch) {

@@ -242,10 +242,10 @@ export class SubscriptionEvents {
     changes: readonly RecordChange[],
   ): Promise<{ all: RecordChange[]; gap: number }> {
     const { collections = [] } = this.#typeOf(type).source
-    const all: RecordChange[] = []
+    const changesWithContents: RecordChange[] = []
     let gap = 0
     for (const change of changes) {
-      all.push(change)
+      changesWithContents.push(change)
       const isDeleted = change.action === 'delete'
       const isBack = change.action === 'create' && change.version > 1
       if (!isContainerClass(change.collection) || !(isDeleted ? hasDeletions : isBack)) continue
@@ -259,9 +259,9 @@ export class SubscriptionEvents {
       )
       if (!contents) gap = 1
       for (const one of contents ?? [])
-        all.push(isDeleted ? hiddenDeletion(one, change) : returnOf(one, change))
+        changesWithContents.push(isDeleted ? hiddenDeletion(one, change) : returnOf(one, change))
     }
-    return { all, gap }
+    return { all: changesWithContents, gap }
   }
 
   /** Finds the changes that match the criteria now, for each resource that they have changed. */
@@ -290,8 +290,8 @@ export class SubscriptionEvents {
     const deletions = resourceChanges.filter(isDeletion)
     const writes = resourceChanges.filter((one) => !isDeletion(one))
     const deletedIds = await this.#findDeleted(caller, search, deletions)
-    const found = await this.#findReadable(caller, search, writes)
-    return resourceChanges.filter((one) => (isDeletion(one) ? deletedIds : found).has(one.resourceId))
+    const readableIds = await this.#findReadable(caller, search, writes)
+    return resourceChanges.filter((one) => (isDeletion(one) ? deletedIds : readableIds).has(one.resourceId))
   }
 
   async #findReadable(
@@ -306,8 +306,8 @@ export class SubscriptionEvents {
       const batch = resourceChanges.filter(({ change }) => batchEhrIds.includes(String(change.ehrId)))
       const ids = batch.map(({ resourceId }) => resourceId)
       const batchCriteria = [...criteria, criterionOf('patient', batchEhrIds), criterionOf('_id', ids)]
-      const found = await this.#search(caller, type, batchCriteria, ids.length)
-      for (const { id } of found.resources) readable.add(String(id))
+      const matches = await this.#search(caller, type, batchCriteria, ids.length)
+      for (const { id } of matches.resources) readable.add(String(id))
     }
     return readable
   }
@@ -339,7 +339,7 @@ export class SubscriptionEvents {
     const overlap = new Date(checkedAt.getTime() - CLOCK_TOLERANCE_MS)
     const since = overlap > startedAt ? overlap : startedAt
     const limit = MAX_RECOVERED_CHANGES + 1
-    const found = await listChanges(this.#context.db, caller, {
+    const listedChanges = await listChanges(this.#context.db, caller, {
       ...ehrCollections,
       since,
       from: undefined,
@@ -359,10 +359,10 @@ export class SubscriptionEvents {
         ),
       ),
     )
-    const changes = found
+    const changes = listedChanges
       .slice(0, MAX_RECOVERED_CHANGES)
       .filter((one) => !eventKeys.has(`${changeKey(one)} ${one.action}`))
-    return { changes: changes.reverse(), gap: found.length > MAX_RECOVERED_CHANGES ? 1 : 0 }
+    return { changes: changes.reverse(), gap: listedChanges.length > MAX_RECOVERED_CHANGES ? 1 : 0 }
   }
 
   /**
@@ -409,10 +409,10 @@ export class SubscriptionEvents {
   }
 
   async #progressOf(id: string): Promise<SubscriptionProgress> {
-    const found = await progressCollection(this.#context.db).findOne({ _id: id })
+    const progress = await progressCollection(this.#context.db).findOne({ _id: id })
     // It has been deleted in the meantime.
-    if (!found) throw new ServiceError('NotFound')
-    return found
+    if (!progress) throw new ServiceError('NotFound')
+    return progress
   }
 
   #typeOf = (type: string): SearchedType => this.#types.get(type) as SearchedType

@@ -60,8 +60,10 @@ export const showSubscription = (
 /** The value of an extension of an element. */
 function extensionOf(element: unknown, url: string, value: string): unknown {
   const extensions = memberOf(element, 'extension')
-  const found = Array.isArray(extensions) ? extensions.find((one) => memberOf(one, 'url') === url) : undefined
-  return memberOf(found, value)
+  const extension = Array.isArray(extensions)
+    ? extensions.find((one) => memberOf(one, 'url') === url)
+    : undefined
+  return memberOf(extension, value)
 }
 
 const violation = (path: string, code: string, message: string): Violation => ({

@@ -82,9 +82,11 @@ export class FhirSubscriptions implements ResourceSource {
 
   /** Whether there are events to come. An app may have lost its scope meanwhile. */
   async isActive(caller: Caller, id: string): Promise<boolean> {
-    const found = await this.#store.find(asOwner(caller), this.#keyOf(caller, id))
+    const subscription = await this.#store.find(asOwner(caller), this.#keyOf(caller, id))
     return (
-      found !== undefined && isActive(found, this.#context.clock()) && this.events.maySearch(caller, found)
+      subscription !== undefined &&
+      isActive(subscription, this.#context.clock()) &&
+      this.events.maySearch(caller, subscription)
     )
   }
 

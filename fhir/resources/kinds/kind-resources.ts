@@ -87,13 +87,13 @@ export class KindResources implements ResourceSource {
     const { stream, record, isHidden } = await this.#finder.findIncludingDeleted(caller, resourceId)
     const { id, ehrId } = record as RecordWithMetadata & { ehrId: string }
     if (isHidden) {
-      const found = { collection: stream.kind.collection, id, ehrId }
-      const { changes, next } = await listHiddenHistory(this.#source.context, caller, found, page)
+      const hiddenKey = { collection: stream.kind.collection, id, ehrId }
+      const { changes, next } = await listHiddenHistory(this.#source.context, caller, hiddenKey, page)
       const versions = changes.flatMap((change) => this.versionsOf(change))
       return { versions: versions.filter((one) => one.id === resourceId), next }
     }
-    const found = await this.#source.recordsOf(stream.kind).history(caller, { id, ehrId }, page)
-    const { items, next, total } = found
+    const historyPage = await this.#source.recordsOf(stream.kind).history(caller, { id, ehrId }, page)
+    const { items, next, total } = historyPage
     const [first] = items
     // A change shows the version before it.
     const newest =

@@ -152,8 +152,8 @@ export class KindWrites {
 
   /** @throws RuleViolated for a code or a questionnaire that no kind has */
   #requireStream(resource: FhirResource): ResourceStream {
-    const found = this.#findStream(resource)
-    if (found) return found
+    const matchingStream = this.#findStream(resource)
+    if (matchingStream) return matchingStream
     const element = this.#type === 'QuestionnaireResponse' ? 'questionnaire' : 'code'
     throw new ServiceError('RuleViolated', {
       violations: [

@@ -38,9 +38,10 @@ export class RecordFinder {
 
   /** Finds a record that has the resource now. @throws NotFound, audited; Gone */
   async find(caller: Caller, resourceId: string): Promise<StreamRecord> {
-    const found = await this.findIncludingDeleted(caller, resourceId)
-    if (found.isDeleted || !found.stream.isIn(found.record)) throw new ServiceError('Gone')
-    return found
+    const streamRecord = await this.findIncludingDeleted(caller, resourceId)
+    if (streamRecord.isDeleted || !streamRecord.stream.isIn(streamRecord.record))
+      throw new ServiceError('Gone')
+    return streamRecord
   }
 
   /** Finds a record that has or had the resource, deleted or not. @throws NotFound, audited */
@@ -70,14 +71,14 @@ export class RecordFinder {
     const collections = cachedCollection
       ? new Set([cachedCollection])
       : await this.#findCollections(readable, streams)
-    const found = await Promise.all(
+    const recordsByStream = await Promise.all(
       streams.map(async (stream) => {
         if (!collections.has(stream.kind.collection)) return []
         const record = await this.#source.recordsOf(stream.kind).store.find(caller, { id } as never)
         return record ? [{ stream, record: record as unknown as RecordWithMetadata }] : []
       }),
     )
-    const [one] = found.flat()
+    const [one] = recordsByStream.flat()
     if (one) this.#collectionsOfIds.set(key, one.stream.kind.collection)
     return one
   }
@@ -93,8 +94,8 @@ export class RecordFinder {
       if (!stream) continue
       const { store } = this.#source.recordsOf(stream.kind)
       const record = await store.findDeleted(caller, { id, ehrId } as never)
-      const found = record && { stream, record: record as unknown as RecordWithMetadata }
-      if (found && (await this.#isOrWasIn(caller, found))) return found
+      const streamRecord = record && { stream, record: record as unknown as RecordWithMetadata }
+      if (streamRecord && (await this.#isOrWasIn(caller, streamRecord))) return streamRecord
     }
     return undefined
   }

@@ -26,7 +26,7 @@ export async function searchDeletedRecords(
   search: SearchCriteria,
   deletedKeys: readonly ChangedRecord[],
 ): Promise<string[]> {
-  const found: string[] = []
+  const resourceIds: string[] = []
   const conditionsFor = searchConditionsOf(search)
   for (const stream of streams) {
     const streamKeys = deletedKeys.filter(({ collection }) => collection === stream.kind.collection)
@@ -41,10 +41,10 @@ export async function searchDeletedRecords(
         hiddenRecords.has(id) ||
         (await store.findDeleted(caller, key, conditions)) ||
         (stream.suffix !== '' && (await findDeletedPart(caller, stream, store, key, version, conditions)))
-      if (isFound) found.push(resourceIdOf(stream, id))
+      if (isFound) resourceIds.push(resourceIdOf(stream, id))
     }
   }
-  return found
+  return resourceIds
 }
 
 /** Finds the version before a change that deleted a part of its record. */
@@ -74,11 +74,16 @@ export async function findHiddenRecordsOfKind(
 ): Promise<Map<string, RecordWithMetadata>> {
   const format = createParseFormat(schema)
   const filter = { ...toMongoFilter(format, conditions), _id: { $in: keys.map(({ id }) => id) } }
-  const found = await findHiddenRecords(context.db, caller, collection, filter as Filter<ParseDocument>)
-  if (found.length === 0) return new Map()
-  const ehrIds = [...new Set(found.map(({ ehrId }) => ehrId))]
+  const hiddenRecords = await findHiddenRecords(
+    context.db,
+    caller,
+    collection,
+    filter as Filter<ParseDocument>,
+  )
+  if (hiddenRecords.length === 0) return new Map()
+  const ehrIds = [...new Set(hiddenRecords.map(({ ehrId }) => ehrId))]
   const { searched } = await findSearchedEhrs(context, caller, { ehrIds })
-  const readable = found.filter(({ ehrId }) => searched.includes(ehrId))
+  const readable = hiddenRecords.filter(({ ehrId }) => searched.includes(ehrId))
   const resource = { collection, ehr: 'ehrId' } as const
   const query = { action: 'query', asked: 'deleted' } as const
   await context.audit.record(...accessesByEhr(resource, caller, query, readable))

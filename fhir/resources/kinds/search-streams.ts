@@ -50,9 +50,9 @@ export async function searchStreams(
   const collections = allReads.map(({ kind }) => kind.collection)
   const { ehrs, nonempty } = await findEhrContents(context, ehrIds, collections)
   const scope = { ehrIds, ehr: ehrs.get(ehrId) }
-  const found = allReads.filter(({ kind }) => nonempty.has(kind.collection))
+  const nonemptyReads = allReads.filter(({ kind }) => nonempty.has(kind.collection))
   // A search that finds nothing is in the audit, too.
-  const reads = found.length > 0 ? found : allReads.slice(0, 1)
+  const reads = nonemptyReads.length > 0 ? nonemptyReads : allReads.slice(0, 1)
   const pages = await runAuditedReads(context, (tx) =>
     Promise.all(reads.map((read) => readStreams(recordsOf, caller, read, scope, search, position, tx))),
   )

@@ -139,15 +139,15 @@ class CareTeams implements ResourceSource {
   }
 
   async #listParticipants(caller: Caller, parentIds: PlanParentIds): Promise<StoredParticipation[]> {
-    const all: StoredParticipation[] = []
+    const participations: StoredParticipation[] = []
     let cursor: string | undefined
     do {
       const page = { limit: MAX_PARTICIPANTS_PER_QUERY, ...(cursor !== undefined && { cursor }) }
       const { items, next } = await this.#participants.list(caller, parentIds, undefined, page)
-      all.push(...items)
+      participations.push(...items)
       cursor = next ?? undefined
     } while (cursor !== undefined)
-    return all
+    return participations
   }
 
   async #complete(caller: Caller, teams: readonly FhirResource[]): Promise<FhirResource[]> {

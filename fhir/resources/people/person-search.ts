@@ -101,26 +101,26 @@ export async function searchPersons(
   const { criteria } = search
   const idCriterion = criteria.find(({ name, modifier }) => name === '_id' && modifier === undefined)
   const rest = criteria.filter((one) => one !== idCriterion)
-  const found = await find(idCriterion && [...new Set(idCriterion.values)])
+  const persons = await find(idCriterion && [...new Set(idCriterion.values)])
   return pageOfPersons(
-    found.filter((person) => rest.every((criterion) => matchesPerson(person, criterion))),
+    persons.filter((person) => rest.every((criterion) => matchesPerson(person, criterion))),
     search,
   )
 }
 
 /** @throws InvalidInput for a cursor that names none of them: a search from the start would repeat people */
 function pageOfPersons(
-  found: readonly FhirResource[],
+  persons: readonly FhirResource[],
   { count, after, total }: Pick<ResourceSearch, 'count' | 'after' | 'total'>,
 ): FoundResources {
-  const start = after === undefined ? 0 : found.findIndex(({ id }) => id === after) + 1
+  const start = after === undefined ? 0 : persons.findIndex(({ id }) => id === after) + 1
   if (start === 0 && after !== undefined) throw invalidSearchCursor()
-  const resources = found.slice(start, start + count)
-  const isLast = start + count >= found.length
+  const resources = persons.slice(start, start + count)
+  const isLast = start + count >= persons.length
   return {
     resources,
     ...(!isLast && count > 0 && { next: String(resources.at(-1)?.id) }),
-    ...(total && { total: found.length }),
+    ...(total && { total: persons.length }),
   }
 }
 
@@ -128,8 +128,8 @@ function pageOfPersons(
 export function matchesPerson(person: FhirResource, { name, modifier, values }: SearchCriterion): boolean {
   if (modifier === 'missing') return values.includes(String(!isPresent(person, name)))
   requireKnownModifier({ name, modifier }, ['exact', 'contains', 'not'])
-  const found = values.some((text) => matchesValue(person, name, text, modifier))
-  return modifier === 'not' ? !found : found
+  const isMatch = values.some((text) => matchesValue(person, name, text, modifier))
+  return modifier === 'not' ? !isMatch : isMatch
 }
 
 const ELEMENTS: Readonly<Record<string, string>> = { _lastUpdated: 'meta', birthdate: 'birthDate' }

@@ -37,12 +37,12 @@ class Practitioners implements ResourceSource {
       const users = ids
         ? await connections.findKnown(caller, ids.map(userIdOfPractitioner))
         : await this.#listKnownUsers(caller)
-      const found = await Promise.all(
+      const knownPersons = await Promise.all(
         [...users].map((mvUid) =>
           persons.get(asConnection(caller, mvUid), mvUid).catch(ifNotFound(undefined)),
         ),
       )
-      return found.flatMap((person) => (person ? this.#show(person) : []))
+      return knownPersons.flatMap((person) => (person ? this.#show(person) : []))
     })
   }
 

@@ -40,9 +40,9 @@ async function findComposition(
   id: string,
   without: string[] = [],
 ) {
-  const found = await compositions.get(caller, { id }, { without: [...SEARCH_FIELDS, ...without] })
-  if (found.json === undefined) throw new ServiceError('Gone')
-  return found
+  const composition = await compositions.get(caller, { id }, { without: [...SEARCH_FIELDS, ...without] })
+  if (composition.json === undefined) throw new ServiceError('Gone')
+  return composition
 }
 
 const metaOf = ({ version, updatedAt }: StoredComposition) => ({
@@ -51,13 +51,13 @@ const metaOf = ({ version, updatedAt }: StoredComposition) => ({
 
 const templateSystem = ownUri('template')
 
-const documentReferenceOf = (base: string, found: StoredComposition): FhirResource => {
-  const { id, ehrId, carePlanId, templateId, name, createdAt } = found
-  const start = startTimeOf(found)
+const documentReferenceOf = (base: string, composition: StoredComposition): FhirResource => {
+  const { id, ehrId, carePlanId, templateId, name, createdAt } = composition
+  const start = startTimeOf(composition)
   return {
     resourceType: 'DocumentReference',
     id,
-    ...metaOf(found),
+    ...metaOf(composition),
     status: 'current',
     type: { coding: [{ system: templateSystem, code: templateId }], text: name },
     subject: { reference: `Patient/${ehrId}` },
@@ -120,11 +120,11 @@ class DocumentReferences implements ResourceSource {
       cursor: after,
       count: total,
     } as PageQuery<never>
-    const found = await this.#compositions.list(caller, 'ofEhr', query).catch(noneIfUnknown)
+    const compositions = await this.#compositions.list(caller, 'ofEhr', query).catch(noneIfUnknown)
     return {
-      resources: count === 0 ? [] : found.items.map((one) => documentReferenceOf(this.#base, one)),
-      ...(found.next !== null && count > 0 && { next: found.next }),
-      ...(found.total !== undefined && { total: found.total }),
+      resources: count === 0 ? [] : compositions.items.map((one) => documentReferenceOf(this.#base, one)),
+      ...(compositions.next !== null && count > 0 && { next: compositions.next }),
+      ...(compositions.total !== undefined && { total: compositions.total }),
     }
   }
 }
@@ -140,9 +140,9 @@ class Binaries implements ResourceSource {
   }
 
   async readContent(caller: Caller, id: string): Promise<ResourceContent> {
-    const found = await findComposition(this.#compositions, caller, id)
-    const { meta } = metaOf(found)
-    return { type: COMPOSITION_TYPE, content: String(this.#toJson(found)), ...meta }
+    const composition = await findComposition(this.#compositions, caller, id)
+    const { meta } = metaOf(composition)
+    return { type: COMPOSITION_TYPE, content: String(this.#toJson(composition)), ...meta }
   }
 
   async read(caller: Caller, id: string): Promise<FhirResource> {

@@ -101,9 +101,9 @@ class Provenances implements ResourceSource {
     const { description, source } = this.#types.get(type) ?? {}
     if (!description || !source?.history) throw new ServiceError('NotFound')
     const { versions, next, total } = await source.history(caller, id, page)
-    const found = await limitHistory(caller, description, source, versions)
-    const items = found.filter((one) => version === undefined || one.version === version)
-    const isCountable = total !== undefined && found.length === versions.length
+    const visibleVersions = await limitHistory(caller, description, source, versions)
+    const items = visibleVersions.filter((one) => version === undefined || one.version === version)
+    const isCountable = total !== undefined && visibleVersions.length === versions.length
     return { items, next, ...(isCountable && { total }) }
   }
 

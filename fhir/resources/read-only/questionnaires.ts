@@ -98,9 +98,9 @@ function matches(questionnaire: FhirResource, criterion: SearchCriterion): boole
 
 const source: ResourceSource = {
   async read(_caller, id) {
-    const found = QUESTIONNAIRES.find((one) => one.id === id)
-    if (!found) throw new ServiceError('NotFound')
-    return found
+    const questionnaire = QUESTIONNAIRES.find((one) => one.id === id)
+    if (!questionnaire) throw new ServiceError('NotFound')
+    return questionnaire
   },
   search: async (_caller, search) => searchInMemory(QUESTIONNAIRES, search, matches),
 }
