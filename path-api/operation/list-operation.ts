@@ -176,7 +176,7 @@ function definePagedOperation<
   definition: ListDefinition<Path, P, Q, I, A>,
   parameters: Partial<typeof pagingParameters>,
   replySchema: TSchema,
-  bodyOf: (found: FoundPage<Static<I>>, page: PageRequest) => unknown,
+  bodyOf: (foundPage: FoundPage<Static<I>>, page: PageRequest) => unknown,
 ): Operation {
   const { item: _, uncounted: __, handle, query, order: defaultOrder, ...description } = definition
   return defineOperation({
@@ -198,10 +198,13 @@ function definePagedOperation<
       } = input.query as PageRequest
       const page = { limit, cursor, count, ...(order && { order }) }
       const listInput = { ...input, query: filters, page }
-      const found = await handle(listInput as unknown as Parameters<typeof handle>[0], context as Context<A>)
-      const links = order ? { prev: found.prev, next: found.next } : { next: found.next }
+      const foundPage = await handle(
+        listInput as unknown as Parameters<typeof handle>[0],
+        context as Context<A>,
+      )
+      const links = order ? { prev: foundPage.prev, next: foundPage.next } : { next: foundPage.next }
       return replyWith(
-        bodyOf(found, page),
+        bodyOf(foundPage, page),
         createLinkHead(fillPath(definition.path, input.params), input.query, links),
       )
     },

@@ -78,8 +78,8 @@ export const auditPages = [
       const view = await createFormView(lang, context)
       const { language } = view
       if (caller === undefined) return renderLoginPage(view)
-      const all = await ehrs.listAboutCaller(caller)
-      const selectedEhrId = (ehrId === undefined ? all[0] : all.find(({ id }) => id === ehrId))?.id
+      const ownEhrs = await ehrs.listAboutCaller(caller)
+      const selectedEhrId = (ehrId === undefined ? ownEhrs[0] : ownEhrs.find(({ id }) => id === ehrId))?.id
       if (ehrId !== undefined && selectedEhrId === undefined) throw new ServiceError('NotFound')
       if (selectedEhrId === undefined)
         return renderPage(
@@ -103,7 +103,7 @@ export const auditPages = [
         names,
         includesOwn: own,
         ehrId: selectedEhrId,
-        all,
+        all: ownEhrs,
         lang,
       })
     },

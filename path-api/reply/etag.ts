@@ -10,9 +10,12 @@ export const etagOf = (version: number | string): string => `"${version}"`
  * ETag of a resource that includes other records. A change of those changes the tag; If-Match still compares
  * only the version of the resource.
  */
-export function etagWithOthers(version: number, others: readonly { id: string; version: number }[]): string {
+export function etagWithOthers(
+  version: number,
+  contents: readonly { id: string; version: number }[],
+): string {
   const hash = createHash('sha256')
-  for (const { id, version } of others) hash.update(`${id} ${version}\n`)
+  for (const { id, version } of contents) hash.update(`${id} ${version}\n`)
   return `"${version}.${hash.digest('base64url').slice(0, 16)}"`
 }
 

@@ -138,9 +138,9 @@ function createInputHandler(
   return async (requestContext, principal, input, admission) => {
     const { request } = requestContext
     await limitGuardedAttempts(operation, input, requestContext, consume)
-    const others = (operation.countRequests?.(input) ?? 1) - 1
-    if (principal && others > 0)
-      await consume('account', countedUserOf(principal), requestContext.response, others)
+    const otherRequests = (operation.countRequests?.(input) ?? 1) - 1
+    if (principal && otherRequests > 0)
+      await consume('account', countedUserOf(principal), requestContext.response, otherRequests)
     if (!(await isAccessPermitted(operation.access, principal, input.params, services)))
       throw new ServiceError('NotFound')
     const reachedIds = new Set<string>()

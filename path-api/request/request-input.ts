@@ -232,8 +232,8 @@ function coerceQuery(
   const byName = new Map<string, string[]>()
   for (const [name, text] of texts) {
     if (text === '' && ignoresEmpty) continue
-    const all = byName.get(name)
-    if (all) all.push(text)
+    const sameNamed = byName.get(name)
+    if (sameNamed) sameNamed.push(text)
     else byName.set(name, [text])
   }
   for (const [name, all] of byName) {

@@ -38,13 +38,13 @@ export function createOpenEhrErrorResponse(
   { error, title, detail, violations, version, retryAfter, tokenFault }: ServiceError,
   { path, requestId }: { path: string; requestId: string },
 ): RenderedResponse {
-  const found = error === 'PreconditionRequired' ? [MISSING_VERSION] : [...violations]
+  const listedViolations = error === 'PreconditionRequired' ? [MISSING_VERSION] : [...violations]
   const document: Static<typeof OpenEhrError> = {
     message: detail ?? title,
     code: errorCode(error),
     requestId,
-    validationErrors: found.map(({ message }) => message),
-    errors: found,
+    validationErrors: listedViolations.map(({ message }) => message),
+    errors: listedViolations,
   }
   const status = openEhrStatusOf(error)
   return {

@@ -70,7 +70,7 @@ function parseAttributes(header: string): [name: string, text: string][] | undef
  * @throws MalformedRequest for what cannot be read, for unknown or repeated attributes, and for texts that are too long
  */
 export function parseCommitDetails({ rawHeaders }: Pick<Request, 'rawHeaders'>): CommitDetails {
-  const found: CommitDetails = {}
+  const details: CommitDetails = {}
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = rawHeaders[i]?.toLowerCase() ?? ''
     const [header = '', ...prefix] = name.split('.')
@@ -85,12 +85,12 @@ export function parseCommitDetails({ rawHeaders }: Pick<Request, 'rawHeaders'>):
       if (!Object.hasOwn(detailOf, path)) throw fault('not-supported', 'is not an attribute of this header')
       const detail = detailOf[path]
       if (detail === undefined || text === '') continue
-      if (found[detail] !== undefined) throw fault('duplicate', 'must be given once')
+      if (details[detail] !== undefined) throw fault('duplicate', 'must be given once')
       if (text.length > MAX_COMMIT_TEXT_LENGTH) throw fault('maxLength', 'must be shorter')
-      found[detail] = text
+      details[detail] = text
     }
   }
-  return found
+  return details
 }
 
 /** The template of a composition in a simplified format, which does not name it; releases before 1.1 wrote `template_id`. */

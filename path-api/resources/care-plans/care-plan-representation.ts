@@ -50,10 +50,10 @@ export const carePlanContents = ({ goals }: PlanWithGoals) => goals.flatMap((goa
 export const replyWithContents = <B>(
   body: B,
   { version }: { version: number },
-  others: readonly { id: string; version: number }[],
+  contents: readonly { id: string; version: number }[],
   location?: string,
 ): ReplyWithHead<B, ContentsHead> => {
-  const headers = { etag: etagWithOthers(version, others) }
+  const headers = { etag: etagWithOthers(version, contents) }
   return replyWith(body, { version, headers, ...(location !== undefined && { location }) })
 }
 

@@ -85,9 +85,14 @@ const listParticipants = ({ path, idInfix }: ParticipantPrefix) =>
     order: 'asc',
     handle: async ({ params, query: { status }, page }, context) => {
       const parentIds = carePlanKeyOf(params)
-      const found = await context.carePlans.participants.list(context.caller, parentIds, status, page)
-      const names = await findNames(context, parentIds, found.items)
-      return mapPage(found, (one) => toParticipation(one, names))
+      const participations = await context.carePlans.participants.list(
+        context.caller,
+        parentIds,
+        status,
+        page,
+      )
+      const names = await findNames(context, parentIds, participations.items)
+      return mapPage(participations, (one) => toParticipation(one, names))
     },
   })
 

@@ -41,8 +41,8 @@ const namesParameter = (name: TString | TUnsafe<string>, description: string, ex
  * @throws InvalidInput for a name that is neither a measure nor a data type
  */
 async function requireMeasures(measures: readonly string[] = [], types: Services['types']) {
-  const others = measures.filter((name) => !GRAPH_MEASURES.includes(name))
-  const existing = await types.data.filterExisting(others.map(typeOfMeasure))
+  const typeMeasures = measures.filter((name) => !GRAPH_MEASURES.includes(name))
+  const existing = await types.data.filterExisting(typeMeasures.map(typeOfMeasure))
   const knownMeasures = [...GRAPH_MEASURES, ...existing.flatMap((type) => [type, `${type}.${VALUE_SERIES}`])]
   const violations = measures.flatMap((name) =>
     knownMeasures.includes(name) ? [] : [choiceViolation('measures', knownMeasures)],

@@ -91,8 +91,8 @@ export const restContributionOperations = [
     access: 'ehr:read',
     reply: [200, contributionReply, 'versioned'],
     handle: async ({ params: { ehrId, contributionId: uid } }, context) => {
-      const found = await context.contributions.get(context.caller, ehrId, uid)
-      return replyWithObject(toContributionObject(found), headOf(found), context)
+      const contribution = await context.contributions.get(context.caller, ehrId, uid)
+      return replyWithObject(toContributionObject(contribution), headOf(contribution), context)
     },
   }),
 ]

@@ -46,19 +46,19 @@ export async function replyWithQueryResult(
 function beginResultSet(
   q: string,
   { columns, window, hasMore }: QueryResult,
-  found: readonly string[],
+  rows: readonly string[],
 ): string {
   const meta = {
     _type: 'RESULTSET',
     _schema_version: '1.0.3',
     _created: new Date().toISOString(),
     _executed_aql: q,
-    resultsize: found.length,
-    ...(hasMore() && { next_offset: window.offset + found.length }),
+    resultsize: rows.length,
+    ...(hasMore() && { next_offset: window.offset + rows.length }),
   }
   const head = JSON.stringify({ q, columns })
   const foot = JSON.stringify({ meta })
-  return `${head.slice(0, -1)},"rows":[${found.join(',\n')}],${foot.slice(1)}`
+  return `${head.slice(0, -1)},"rows":[${rows.join(',\n')}],${foot.slice(1)}`
 }
 
 /** Spreadsheets calculate cells that begin so. Patients write texts, and analysts open them. */

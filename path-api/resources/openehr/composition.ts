@@ -143,10 +143,10 @@ const getComposition = ({ format, name, reply }: CompositionFormat) =>
       const type = format === 'xml' ? COMPOSITION_TYPES.xml : accepted
       const headers = { 'content-type': type, vary: 'Accept' }
       if (knownUid !== undefined) return replyWith('', { version: knownUid, headers })
-      const found = await compositions.get(caller, { ehrId, uid }, version)
-      const gone = found.json === undefined
-      const text = await composeText(found, type, context)
-      return replyWith(text, { version: uidOf(found), gone, ...(gone ? {} : { headers }) })
+      const composition = await compositions.get(caller, { ehrId, uid }, version)
+      const gone = composition.json === undefined
+      const text = await composeText(composition, type, context)
+      return replyWith(text, { version: uidOf(composition), gone, ...(gone ? {} : { headers }) })
     },
   })
 
@@ -186,14 +186,14 @@ export const compositionOperations = [
     access: 'ehr:read',
     item: CompositionEntry,
     handle: async ({ params: { ehrId }, page }, { caller, compositions }) =>
-      mapPage(await compositions.list(caller, ehrId, page), (found) => ({
-        compositionId: found.id,
-        uid: uidOf(found),
-        name: found.name,
-        templateId: found.templateId,
-        carePlanId: found.carePlanId ?? null,
-        updatedAt: found.updatedAt,
-        start: startTimeOf(found) ?? null,
+      mapPage(await compositions.list(caller, ehrId, page), (composition) => ({
+        compositionId: composition.id,
+        uid: uidOf(composition),
+        name: composition.name,
+        templateId: composition.templateId,
+        carePlanId: composition.carePlanId ?? null,
+        updatedAt: composition.updatedAt,
+        start: startTimeOf(composition) ?? null,
       })),
   }),
   ...COMPOSITION_FORMATS.flatMap((format) => [

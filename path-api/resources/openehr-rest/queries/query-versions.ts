@@ -54,15 +54,15 @@ export async function listQueryVersions(
   { caller, storedQueries }: Pick<Context<'user'>, 'caller' | 'storedQueries'>,
   start: string,
 ): Promise<QueryVersion[]> {
-  const found: QueryVersion[] = []
+  const queryVersions: QueryVersion[] = []
   const names = { from: start, to: start + LAST_CODE_POINT }
   let cursor: string | undefined
   do {
     const page = await storedQueries.list(caller, { limit: 1000, cursor }, names)
-    found.push(...page.items.map(toQueryVersion))
+    queryVersions.push(...page.items.map(toQueryVersion))
     cursor = page.next ?? undefined
   } while (cursor !== undefined)
-  return found.sort((a, b) => compareTexts(a.name, b.name) || compareVersions(a.version, b.version))
+  return queryVersions.sort((a, b) => compareTexts(a.name, b.name) || compareVersions(a.version, b.version))
 }
 
 const compareTexts = (a: string, b: string): number => (a < b ? -1 : Number(a > b))
@@ -82,9 +82,9 @@ export async function findQueryVersion(
 ): Promise<QueryVersion> {
   const isWanted = (one: QueryVersion): boolean =>
     one.name === name && (version === undefined || `${one.version}.`.startsWith(`${version}.`))
-  const found = (await listQueryVersions(context, name)).filter(isWanted).at(-1)
-  if (!found) throw new ServiceError('NotFound', { detail: 'No such query is stored.' })
-  return found
+  const latestMatch = (await listQueryVersions(context, name)).filter(isWanted).at(-1)
+  if (!latestMatch) throw new ServiceError('NotFound', { detail: 'No such query is stored.' })
+  return latestMatch
 }
 
 /** The version after the latest one. */

@@ -142,8 +142,8 @@ export const restQueryDefinitionOperations = [
     description: 'The first version is 1.0.0; each further one has the next patch number.',
     handle: async ({ params: { name }, body }, context) => {
       requireUnconditional(context)
-      const all = await listQueryVersions(context, name)
-      const latest = all.findLast((one) => one.name === name)
+      const queryVersions = await listQueryVersions(context, name)
+      const latest = queryVersions.findLast((one) => one.name === name)
       return storeNextVersion(context, name, latest?.version, sentQuery(body))
     },
   }),
@@ -157,8 +157,8 @@ export const restQueryDefinitionOperations = [
     access: 'user',
     reply: [200, StoredQueryVersion, 'versioned'],
     handle: async ({ params: { name, version } }, context) => {
-      const found = await findQueryVersion(context, name, version)
-      return replyWith(toStoredQueryVersion(found), { version: found.version })
+      const queryVersion = await findQueryVersion(context, name, version)
+      return replyWith(toStoredQueryVersion(queryVersion), { version: queryVersion.version })
     },
   }),
   defineOperation({

@@ -61,14 +61,14 @@ async function allChanges(
   { changes }: VersionedResource,
   ...[context, ehrId, objectId]: [ReadContext, string, string]
 ): Promise<Change[]> {
-  const found: Change[] = []
+  const newestFirst: Change[] = []
   let cursor: string | undefined
   do {
     const page = await changes(context, ehrId, objectId, { limit: 1000, cursor })
-    found.push(...page.items)
+    newestFirst.push(...page.items)
     cursor = page.next ?? undefined
   } while (cursor !== undefined)
-  return found.reverse()
+  return newestFirst.reverse()
 }
 
 /** Shows a version as an ORIGINAL_VERSION, with its contribution. */
@@ -172,8 +172,8 @@ function singleVersionOperations(resource: VersionedResource) {
         const latest = await read(context, pathParameters.ehrId, objectIdIn(pathParameters), {})
         if (id.toLowerCase() !== latest.id.toLowerCase())
           throw isNamed ? mismatchError() : new ServiceError('NotFound')
-        const found = await read(context, pathParameters.ehrId, latest.id, { version })
-        return replyWithOriginalVersion(resource, context, pathParameters.ehrId, found)
+        const requestedVersion = await read(context, pathParameters.ehrId, latest.id, { version })
+        return replyWithOriginalVersion(resource, context, pathParameters.ehrId, requestedVersion)
       },
     }),
   ]
