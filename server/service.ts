@@ -153,13 +153,13 @@ async function openParts(config: Config, onStop: OnStop, state: ServiceUse): Pro
   const { close, ...recordServices } = await openRecords(database, config, log, toSendMail(mails), metrics)
   onStop(close)
   const { context } = recordServices
-  const late = createLateAccounts()
+  const lateAccounts = createLateAccounts()
   const { open } = config
   const links = open ? undefined : createMailLinks(publicUrl)
   const parse = await startParse(config, publicUrl, database, log, {
     ...createClassFamilyOptions(config, recordServices, database),
     emailAdapter: createParseMailAdapter(mails, links, log),
-    middleware: createClassFamilyMiddleware({ open, context, entityTags, ...limits, ...late.routes }),
+    middleware: createClassFamilyMiddleware({ open, context, entityTags, ...limits, ...lateAccounts.routes }),
   })
   if (!open) await startMaintenance(recordServices, log, onStop)
 
@@ -170,7 +170,7 @@ async function openParts(config: Config, onStop: OnStop, state: ServiceUse): Pro
   const parts = { ...sharedParts, ...recordServices, database, mails, feed, ...limits, draining }
   const { accounts, drain, ...pathFamily } = await openPathFamily(parts)
   onStop(() => pathFamily.close())
-  if (accounts) late.open(accounts, parts)
+  if (accounts) lateAccounts.open(accounts, parts)
   const app = await createApp({ ...parts, parse, pathFamily: pathFamily.options })
   const live = await openLiveQueries({ ...parts, app, sessions: accounts?.services.sessions })
   return {
@@ -196,7 +196,7 @@ function createLateAccounts() {
   let findHelper: FindHelper = async () => undefined
   return {
     routes: {
-      accounts: ((...all) => answer(...all)) satisfies RequestHandler,
+      accounts: ((...parameters) => answer(...parameters)) satisfies RequestHandler,
       findHelper: ((token) => findHelper(token)) satisfies FindHelper,
     },
     open({ services }: OpenAccounts, { context, consume, ...others }: PathFamilyDependencies) {
@@ -230,7 +230,7 @@ async function openInfrastructure(
   const engine = await openDatabase(config, state)
   onStop(() => engine.close())
   const database = await openDatabaseConnection(engine.uri, metrics, {
-    others: config.instances === 'several',
+    hasOtherInstances: config.instances === 'several',
     open: config.open,
   })
   onStop(() => database.close())

@@ -232,7 +232,7 @@ async function openCollections(
 ) {
   const { db } = context
   const identities = new Identities(context, sessions, sendMail, clock)
-  const all = {
+  const collections = {
     refreshTokens: new RefreshTokens(db),
     emailChanges: new EmailChanges(db, identities, clock),
     identities,
@@ -240,9 +240,9 @@ async function openCollections(
     repeated: new RepeatedRegistrations(db, clock),
     guesses: new SessionGuesses(db, config.lockoutAttempts, clock),
   }
-  for (const each of Object.values(all)) await each.prepare()
+  for (const each of Object.values(collections)) await each.prepare()
   await createUserIndexes(db)
-  return all
+  return collections
 }
 
 function openIdentityProvider({ oidcIssuer, oidcClientId, oidcClientSecret, oidcAudiences = [] }: Config) {

@@ -147,10 +147,10 @@ function describeVerdict({ instances, chains, entries, broken, unverified }: Ver
   )
   const summary = `${countOf(entries, 'entry', 'entries')} in ${countOf(chains, 'chain', 'chains')}, from ${countOf(instances, 'run', 'runs')} of the service and its commands`
   const intact = `The ${unverified.length > 0 ? 'rest of the audit' : 'audit'} is intact: ${summary}.\n`
-  const found = broken
+  const verdict = broken
     ? `The audit is BROKEN at ${broken.at}: ${broken.reason}. Checked: ${summary}.\n`
     : intact
-  return parts.join('') + found
+  return parts.join('') + verdict
 }
 
 const countOf = (count: number, one: string, several: string): string =>

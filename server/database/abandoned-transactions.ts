@@ -27,6 +27,7 @@ async function endIdleTransactions(client: MongoClient): Promise<void> {
     'transaction.timeInactiveMicros': { $gt: MAX_IDLE_US },
   }
   const pipeline = [{ $currentOp: { idleSessions: true } }, { $match: filter }, { $project: { lsid: 1 } }]
-  const found = await admin.aggregate(pipeline).toArray()
-  if (found.length > 0) await admin.command({ killSessions: found.map(({ lsid }) => ({ id: lsid.id })) })
+  const idleSessions = await admin.aggregate(pipeline).toArray()
+  if (idleSessions.length > 0)
+    await admin.command({ killSessions: idleSessions.map(({ lsid }) => ({ id: lsid.id })) })
 }

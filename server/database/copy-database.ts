@@ -59,10 +59,13 @@ export async function copyDatabase(
       to,
       indexes.filter(({ expireAfterSeconds }) => expireAfterSeconds === undefined),
     )
-    const found = await readContents(to)
-    if (found.documents !== sourceContents.documents || found.digest !== sourceContents.digest)
+    const targetContents = await readContents(to)
+    if (
+      targetContents.documents !== sourceContents.documents ||
+      targetContents.digest !== sourceContents.digest
+    )
       throw new Error(`The collection ${name} differs in the target. Empty the target and move again.`)
-    contentsByName.set(name, found)
+    contentsByName.set(name, targetContents)
   }
   for (const name of names) {
     const indexes = await source.collection(name).listIndexes().toArray()
@@ -92,8 +95,8 @@ async function identifySource(source: Db): Promise<string> {
 /** @throws Error when the target contains data other than a copy of this source */
 async function claimTarget(target: Db, source: string, expected: readonly string[]): Promise<void> {
   const mark = await copyMarksOf(target).findOne({ _id: 'copy' })
-  const found = await collectionsOf(target)
-  const foreign = mark ? found.filter((name) => !expected.includes(name)) : found
+  const targetNames = await collectionsOf(target)
+  const foreign = mark ? targetNames.filter((name) => !expected.includes(name)) : targetNames
   if (foreign.length > 0 || (mark && mark.of !== source))
     throw new Error(
       `The target contains other data (${foreign.slice(0, 3).join(', ') || 'a copy of another database'}). Use an empty database.`,
@@ -134,8 +137,8 @@ async function* readBatches(collection: Collection): AsyncGenerator<Uint8Array[]
   let batch: Uint8Array[] = []
   let bytes = 0
   // Keeps the order of insertion.
-  const found = collection.find({}, { raw: true, batchSize: MAX_BATCH.documents })
-  for await (const document of found as unknown as AsyncIterable<Uint8Array>) {
+  const documents = collection.find({}, { raw: true, batchSize: MAX_BATCH.documents })
+  for await (const document of documents as unknown as AsyncIterable<Uint8Array>) {
     batch.push(document)
     bytes += document.length
     if (batch.length < MAX_BATCH.documents && bytes < MAX_BATCH.bytes) continue

@@ -42,13 +42,13 @@ interface StorageAdapter extends WatchedAdapter, QueryingAdapter {
 
 /**
  * Opens the only connection of the process, which Parse Server shares.
- * @param others true if other instances work on the same database
+ * @param hasOtherInstances whether other instances work on the same database
  * @param open true in the open test environment, which keeps no derived records up to date
  */
 export async function openDatabaseConnection(
   uri: string,
   metrics: Metrics,
-  { others, open }: { others: boolean; open: boolean },
+  { hasOtherInstances, open }: { hasOtherInstances: boolean; open: boolean },
 ): Promise<DatabaseConnection> {
   const { MongoStorageAdapter, fieldTypes, ...modules } = await loadParseServer()
   const mongoOptions = { ...createServingOptions(uri), maxTimeMS: QUERY_TIMEOUT_MS }
@@ -57,8 +57,8 @@ export async function openDatabaseConnection(
   await adapter.connect()
   failFastDuringOutages(adapter.client)
   const mongo = { client: adapter.client, db: adapter.database }
-  if (others) LogicalClock.of(mongo.db).followOtherInstances()
-  const jobs = new JobRunner(mongo, containedCollections.Ehr, others)
+  if (hasOtherInstances) LogicalClock.of(mongo.db).followOtherInstances()
+  const jobs = new JobRunner(mongo, containedCollections.Ehr, hasOtherInstances)
   const backfill = new Backfill(mongo, open ? [] : createDerivations([compositionDerivation]))
   checkReads(adapter.database, [enforceReadDeadline, hideFromReads(jobs), guardPendingReads(backfill)])
   if (open) adaptToOpenEnvironment({ adapter, rest: modules.rest as never, fieldTypes })
@@ -80,7 +80,8 @@ const RESPONSE_TIMEOUT_MS = 2_000
 const PING_TIMEOUT_MS = 5 * RESPONSE_TIMEOUT_MS
 
 /** An overloaded service reads the response late; after a turn of the event loop it has read what has arrived. */
-const isLate = () => sleep(RESPONSE_TIMEOUT_MS, false, { ref: false }).then((late) => nextTurn(late))
+const isLate = () =>
+  sleep(RESPONSE_TIMEOUT_MS, false, { ref: false }).then((hasTimedOut) => nextTurn(hasTimedOut))
 
 export async function isResponding(db: Db): Promise<boolean> {
   const ping = db.command({ ping: 1 }, { timeoutMS: PING_TIMEOUT_MS }).then(

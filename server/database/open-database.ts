@@ -164,20 +164,20 @@ async function claimDatabase(uri: string, kind: EnvironmentKind, readOnly: boole
     const db = client.db()
     const empty = (await listCollectionNames(db)).every((name) => name === 'environment')
     const environments = db.collection<Environment>('environment')
-    const found = readOnly
+    const environment = readOnly
       ? await environments.findOne({ _id: 'kind' })
       : await environments.findOneAndUpdate(
           { _id: 'kind' },
           { $setOnInsert: { kind, since: new Date() } },
           { upsert: empty, returnDocument: 'after' },
         )
-    if (!found)
+    if (!environment)
       throw new Error('The database contains data that this service did not create. Use an empty one.')
-    if (found.kind !== kind)
+    if (environment.kind !== kind)
       throw new Error(
-        `This is the database of the ${found.kind} service. The ${kind} service needs another one.`,
+        `This is the database of the ${environment.kind} service. The ${kind} service needs another one.`,
       )
-    if ((found.dataVersion ?? 1) > DATA_VERSION) throw newerDataError()
+    if ((environment.dataVersion ?? 1) > DATA_VERSION) throw newerDataError()
     if (!readOnly) await environments.updateOne({ _id: 'kind' }, { $max: { dataVersion: DATA_VERSION } })
   } finally {
     await client.close()

@@ -97,12 +97,12 @@ function faultOf({ keyFile }: Config, name: DataKey, hasFormer: boolean): KeyFau
 }
 
 function sentence({ open }: Config, faults: readonly KeyFault[]): string {
-  const all = (texts: string[]) => [...new Set(texts)].filter((text) => text !== '')
+  const distinctTexts = (texts: string[]) => [...new Set(texts)].filter((text) => text !== '')
   const command = `health-record-service audit rekey${open ? ' --open' : ''}`
   return [
-    ...all(faults.map(({ reason }) => reason)),
+    ...distinctTexts(faults.map(({ reason }) => reason)),
     'Nothing was changed.',
-    ...all(faults.map(({ remedy }) => remedy)),
+    ...distinctTexts(faults.map(({ remedy }) => remedy)),
     `To change keys, to finish an interrupted change, or if keys are lost: ${command} (see its --help).`,
   ].join(' ')
 }

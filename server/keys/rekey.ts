@@ -46,8 +46,8 @@ export async function rekey(options: RekeyOptions): Promise<string[]> {
 }
 
 async function findKeys(db: Db, config: Config): Promise<Found> {
-  const found = dataKeys.map(async (name) => [name, await findKeyOf(db, config, name)] as const)
-  return Object.fromEntries(await Promise.all(found)) as Found
+  const namedKeys = dataKeys.map(async (name) => [name, await findKeyOf(db, config, name)] as const)
+  return Object.fromEntries(await Promise.all(namedKeys)) as Found
 }
 
 const notAtHand = ({ keyFile }: Config, name: DataKey): string => {
@@ -62,9 +62,9 @@ const notAtHand = ({ keyFile }: Config, name: DataKey): string => {
  * Chooses the new keys: configured keys that are new to the database; otherwise new values for the keys in
  * the file.
  */
-function keysToChangeTo(config: Config, found: Found): Config {
+function keysToChangeTo(config: Config, foundKeys: Found): Config {
   const { path, storedNames, generatedNames } = config.keyFile
-  const isCurrent = dataKeys.every((name) => found[name] === config[name])
+  const isCurrent = dataKeys.every((name) => foundKeys[name] === config[name])
   const renewedNames = isCurrent ? dataKeys.filter((name) => storedNames.includes(name)) : []
   const target = { ...config, ...Object.fromEntries(renewedNames.map((name) => [name, generateKey()])) }
   const former = renewedNames.map((name) => {
@@ -80,7 +80,7 @@ function keysToChangeTo(config: Config, found: Found): Config {
 async function change(
   { client, config, tokenLifetime, clock }: RekeyOptions,
   session: ClientSession,
-  found: Found,
+  foundKeys: Found,
   changedNames: readonly DataKey[],
 ): Promise<void> {
   const db = client.db()
@@ -88,12 +88,12 @@ async function change(
   const audit = {
     variables: changedNames.map(environmentVariableOf),
     auditKey,
-    formerAuditKey: found.auditKey,
+    formerAuditKey: foundKeys.auditKey,
   }
   await recordKeyChange(db, session, audit, clock())
   if (!changedNames.includes('keyEncryptionKey')) return
   const encryption = signingKeyEncryption(keyEncryptionKey)
-  if (found.keyEncryptionKey === undefined)
+  if (foundKeys.keyEncryptionKey === undefined)
     await replaceSigningKeys(session, { db, encryption, clock, tokenLifetime })
-  else await reencryptSigningKeys(db, session, signingKeyEncryption(found.keyEncryptionKey), encryption)
+  else await reencryptSigningKeys(db, session, signingKeyEncryption(foundKeys.keyEncryptionKey), encryption)
 }

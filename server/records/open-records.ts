@@ -340,12 +340,12 @@ async function createCollectionsAndIndexes(
     jobCollection({ db }),
   ]
   for (const { collectionName } of collectionsWithoutIndexes) await createCollection(db, collectionName)
-  const all = [...changeLogIndexes(db), ...collectionIndexes]
-  for (const [i, [name, indexes]] of all.entries()) {
+  const allIndexes = [...changeLogIndexes(db), ...collectionIndexes]
+  for (const [i, [name, indexes]] of allIndexes.entries()) {
     const collection = db.collection(name)
     const tell = async (index: string) => {
       const documents = await collection.estimatedDocumentCount()
-      const progress = { collection: name, index, documents, step: i + 1, of: all.length }
+      const progress = { collection: name, index, documents, step: i + 1, of: allIndexes.length }
       log.info(progress, 'Creating a new index; the service accepts requests afterwards')
     }
     if (indexes.length === 0) await createCollection(db, name)

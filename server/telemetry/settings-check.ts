@@ -55,8 +55,8 @@ export async function startSettingsCheck(
     const at = new Date()
     await reports.updateOne({ _id }, { $set: { at, settings } }, { upsert: true })
     const since = new Date(at.getTime() - REPORT_LIFETIME_S * 1000)
-    const others = await reports.find({ _id: { $ne: _id }, at: { $gt: since } }).toArray()
-    const different = findDifferences(settings, others).join(', ')
+    const otherReports = await reports.find({ _id: { $ne: _id }, at: { $gt: since } }).toArray()
+    const different = findDifferences(settings, otherReports).join(', ')
     if (different !== '' && different !== warnedOf)
       log.warn(
         `Another instance on this database has other values of ${different}. Set them alike for all instances`,
@@ -80,7 +80,9 @@ const digestSettings = (config: Config): Record<string, string> =>
   )
 
 /** The variables of which another instance has another value. An instance of another release may not report all. */
-const findDifferences = (settings: InstanceReport['settings'], others: InstanceReport[]): string[] =>
+const findDifferences = (settings: InstanceReport['settings'], otherReports: InstanceReport[]): string[] =>
   Object.keys(settings).filter((name) =>
-    others.some((other) => other.settings[name] !== undefined && other.settings[name] !== settings[name]),
+    otherReports.some(
+      (other) => other.settings[name] !== undefined && other.settings[name] !== settings[name],
+    ),
   )

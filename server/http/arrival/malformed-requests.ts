@@ -42,8 +42,8 @@ export function rejectMalformedRequests(server: Server, pathPrefix: string): voi
       ? createOperationOutcomeResponse(refusal)
       : createProblemResponse(refusal, { path: '/', pathPrefix, requestId: randomUUID() })
     const text = String(body)
-    const all = { ...headers, 'content-length': Buffer.byteLength(text), connection: 'close' }
-    const lines = Object.entries(all).map(([header, value]) => `${header}: ${value}`)
+    const sentHeaders = { ...headers, 'content-length': Buffer.byteLength(text), connection: 'close' }
+    const lines = Object.entries(sentHeaders).map(([header, value]) => `${header}: ${value}`)
     socket.end([`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...lines, '', text].join('\r\n'))
     setTimeout(() => socket.destroy(), REFUSED_SOCKET_TIMEOUT_MS).unref()
   })

@@ -67,17 +67,17 @@ async function* readRows(
     let text = first.text
     let lineCount = 0
     const alone = parseCells(text, { delimiter, relax_quotes: true })
-    let found = alone
-    while (found === UNCLOSED_QUOTE && lineCount < MAX_LINES_PER_ROW && text.length <= MAX_ROW_LENGTH) {
+    let cells = alone
+    while (cells === UNCLOSED_QUOTE && lineCount < MAX_LINES_PER_ROW && text.length <= MAX_ROW_LENGTH) {
       ahead[lineCount] ??= (await lines.next()).value
       const next = ahead[lineCount++]
       if (!next) break
       text += `\n${next.text}`
-      if (next.text.includes('"')) found = parseCells(text, { delimiter })
+      if (next.text.includes('"')) cells = parseCells(text, { delimiter })
     }
     const { number: line, read } = first
-    if (typeof found !== 'string')
-      yield { line, read: ahead.splice(0, lineCount).at(-1)?.read ?? read, cells: found }
+    if (typeof cells !== 'string')
+      yield { line, read: ahead.splice(0, lineCount).at(-1)?.read ?? read, cells }
     else yield { line, read, cells: [], fault: String(alone) }
   }
 }

@@ -35,18 +35,18 @@ export async function* readDocumentEntries(file: string): AsyncGenerator<ImportE
   // FHIR has no empty arrays: a bundle that found nothing has no entries.
   const bundle =
     isJsonObject(document) && document.resourceType === 'Bundle' ? (document.entry ?? []) : undefined
-  const all = Array.isArray(document) ? document : bundle
-  if (!Array.isArray(all))
+  const documentEntries = Array.isArray(document) ? document : bundle
+  if (!Array.isArray(documentEntries))
     throw new Error('The file is neither a FHIR R4 bundle nor an array of Open mHealth data points.')
   const read = Array.isArray(document) ? fromDataPoint : ({ resource }: JsonObject) => fromResource(resource)
-  const entries = all.map((one, i): ImportEntry => {
-    const found = isJsonObject(one) ? read(one) : { fault: 'is not an object' }
-    return { at: `entry ${i + 1}`, read: (i + 1) / all.length, requests: [], ...found }
+  const entries = documentEntries.map((one, i): ImportEntry => {
+    const importEntry = isJsonObject(one) ? read(one) : { fault: 'is not an object' }
+    return { at: `entry ${i + 1}`, read: (i + 1) / documentEntries.length, requests: [], ...importEntry }
   })
-  const subjectOf = Array.isArray(document) ? userOf : createSubjectReader(all)
+  const subjectOf = Array.isArray(document) ? userOf : createSubjectReader(documentEntries)
   requireOneSubject(
     entries.flatMap(({ at, requests }, i) => {
-      const subject = requests.length > 0 ? subjectOf(all[i]) : undefined
+      const subject = requests.length > 0 ? subjectOf(documentEntries[i]) : undefined
       return subject === undefined ? [] : [[at, subject] as const]
     }),
   )
@@ -170,7 +170,9 @@ function fromObservation(one: JsonObject): PartialEntry {
   if (codes.some((code) => BLOOD_PRESSURE_CODES.includes(code))) {
     const componentOf = (quantity: Quantity) =>
       objectsIn(one.component).find(({ code }) =>
-        measurementCodesOf(code).some((found) => codesOfQuantity(quantity).includes(found)),
+        measurementCodesOf(code).some((measurementCode) =>
+          codesOfQuantity(quantity).includes(measurementCode),
+        ),
       )?.valueQuantity
     const values = {
       ...toQuantityFields(componentOf(systolic), 'systolic'),
@@ -184,7 +186,7 @@ function fromObservation(one: JsonObject): PartialEntry {
       ? createMeasurementEntry({ kind: 'bmi', ...at, bmi })
       : { fault: `has a BMI in ${bmiUnit} instead of ${bodyMassIndex.unit}` }
   }
-  const measuredQuantity = codes.map((code) => QUANTITIES_BY_CODE.get(code)).find((found) => found)
+  const measuredQuantity = codes.map((code) => QUANTITIES_BY_CODE.get(code)).find((quantity) => quantity)
   if (!measuredQuantity) return { skipped: `Observation ${codesOfConcept(one.code)[0] ?? 'without a code'}` }
   return createMeasurementEntry({
     kind: measuredQuantity.kind,

@@ -13,7 +13,7 @@ const withoutVersion = (reference: string): string => reference.split('/_history
  * @param entries entries of a bundle
  */
 function patientNames(entries: readonly unknown[]): Map<string, string> {
-  const found = new Map<string, string>()
+  const canonicalNames = new Map<string, string>()
   for (const entry of entries) {
     const patient = memberAt(entry, 'resource')
     if (!isJsonObject(patient) || patient.resourceType !== 'Patient') continue
@@ -22,9 +22,9 @@ function patientNames(entries: readonly unknown[]): Map<string, string> {
       nonEmptyText(patient.id) ? `Patient/${patient.id}` : [],
       objectsIn(patient.identifier).flatMap((identifier) => identifierKey(identifier) ?? []),
     ].flat(2)
-    for (const name of names) found.set(name, names[0] as string)
+    for (const name of names) canonicalNames.set(name, names[0] as string)
   }
-  return found
+  return canonicalNames
 }
 
 /** A contained resource has an id of its own in each resource, so that only its contents identify the person. */
