@@ -87,8 +87,12 @@ const parameters = ({ engine }: CommandContext): Document => ({
 const getParameter: Command = {
   run(context) {
     const isAll = context.command.getParameter === '*'
-    const found = Object.entries(parameters(context)).filter(([name]) => isAll || name in context.command)
-    return found.length > 0 ? { ...Object.fromEntries(found), ok: 1 } : fail(72, 'no option found to get')
+    const namedParameters = Object.entries(parameters(context)).filter(
+      ([name]) => isAll || name in context.command,
+    )
+    return namedParameters.length > 0
+      ? { ...Object.fromEntries(namedParameters), ok: 1 }
+      : fail(72, 'no option found to get')
   },
 }
 

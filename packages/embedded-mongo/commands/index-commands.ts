@@ -59,11 +59,11 @@ const buildIndexes = async (
 }
 
 /** One tallied index for each first field is enough. */
-const isFirstToTally = (spec: Document, others: readonly Index[]): boolean => {
+const isFirstToTally = (spec: Document, otherIndexes: readonly Index[]): boolean => {
   const index = buildIndex(spec, 0)
   const isAlike = ({ tallied, untallied, fields }: Index) =>
     tallied && !untallied && fields[0] === index.fields[0]
-  return canTally(index) && !others.some(isAlike)
+  return canTally(index) && !otherIndexes.some(isAlike)
 }
 
 /**

@@ -174,7 +174,7 @@ export class Engine {
 const waitUntilEnded = async (completion: Promise<void>, commandTimer?: CommandTimer): Promise<void> => {
   if (!commandTimer || commandTimer.remainingMs === Number.POSITIVE_INFINITY) return completion
   let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
+  const timeout = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
       try {
         fail(50, 'operation exceeded time limit')
@@ -184,7 +184,7 @@ const waitUntilEnded = async (completion: Promise<void>, commandTimer?: CommandT
     }, commandTimer.remainingMs)
   })
   try {
-    await Promise.race([completion, late])
+    await Promise.race([completion, timeout])
   } finally {
     clearTimeout(timer)
   }

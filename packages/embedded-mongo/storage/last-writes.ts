@@ -51,12 +51,12 @@ export class LastWrites {
   load(view: View): void {
     this.#sessions.clear()
     this.#bytes = 0
-    const found = [...view.range(keyOf(''), keyInSpace(0, Buffer.from('x')))].map(({ key, value }) => {
+    const storedWrites = [...view.range(keyOf(''), keyInSpace(0, Buffer.from('x')))].map(({ key, value }) => {
       const { session, number, at, from, statements } = decode(value)
       const part = { key, from: toNumber(from), statements: toNumber(statements), bytes: value.length }
       return { session, number: toBigInt(number), at: toNumber(at), part }
     })
-    for (const { session, number, part } of found.sort((a, b) => a.at - b.at))
+    for (const { session, number, part } of storedWrites.sort((a, b) => a.at - b.at))
       this.#remember({ session, number }, part)
   }
 

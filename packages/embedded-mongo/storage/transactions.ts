@@ -133,8 +133,10 @@ export class Transactions {
 
   /** Transactions that wait for their clients. */
   open(): EngineTransaction[] {
-    const all = [...this.#sessions.values()].map(({ transaction }) => transaction)
-    return all.filter((transaction): transaction is EngineTransaction => transaction?.state === 'active')
+    const transactions = [...this.#sessions.values()].map(({ transaction }) => transaction)
+    return transactions.filter(
+      (transaction): transaction is EngineTransaction => transaction?.state === 'active',
+    )
   }
 
   endSession(id: string): void {

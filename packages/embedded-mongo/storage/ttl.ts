@@ -38,8 +38,8 @@ const expire = async (engine: Engine, { ns }: Collection, index: Index): Promise
   for (let removedCount = MAX_DELETED_AT_ONCE; removedCount === MAX_DELETED_AT_ONCE; )
     removedCount = await engine.write((view) => {
       const collection = engine.catalog.find(ns)
-      const found = collection ? findRecords(view, collection, query) : []
-      const expiredRecords = [...found].filter((match) => match !== PAUSE)
+      const matches = collection ? findRecords(view, collection, query) : []
+      const expiredRecords = [...matches].filter((match) => match !== PAUSE)
       return collection ? removeAll(view, collection, expiredRecords) : 0
     })
 }

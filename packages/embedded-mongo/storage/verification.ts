@@ -19,9 +19,9 @@ export const verifyCounts = (view: View, catalog: Catalog): void => {
     const documents = countRecords(view, collection)
     for (const owner of [collection, ...collection.indexes]) owners.add(owner.space)
     for (const owner of [collection, ...collection.indexes.filter(isTotal)]) {
-      const found = view.count(...spaceBounds(owner.space))
-      if (found !== documents)
-        throw new Error(`${nameOf(collection, owner)} has ${found} entries for ${documents} documents`)
+      const entryCount = view.count(...spaceBounds(owner.space))
+      if (entryCount !== documents)
+        throw new Error(`${nameOf(collection, owner)} has ${entryCount} entries for ${documents} documents`)
     }
   }
   for (let space = firstSpace(view, 0); space !== undefined; space = firstSpace(view, space + 1))

@@ -107,19 +107,19 @@ export const valuesAtPath = (
   value: unknown,
   parts: readonly string[],
   at = 0,
-  found: unknown[] = [],
+  values: unknown[] = [],
 ): unknown[] => {
   if (at === parts.length) {
-    found.push(value)
-    return found
+    values.push(value)
+    return values
   }
   const part = parts[at] as string
   if (Array.isArray(value)) {
-    if (isIndex(part) && Number(part) < value.length) valuesAtPath(value[Number(part)], parts, at + 1, found)
-    for (const element of value) if (isObject(element)) valuesAtPath(element, parts, at, found)
-  } else if (isObject(value)) valuesAtPath(getMember(value, part), parts, at + 1, found)
-  else found.push(undefined)
-  return found
+    if (isIndex(part) && Number(part) < value.length) valuesAtPath(value[Number(part)], parts, at + 1, values)
+    for (const element of value) if (isObject(element)) valuesAtPath(element, parts, at, values)
+  } else if (isObject(value)) valuesAtPath(getMember(value, part), parts, at + 1, values)
+  else values.push(undefined)
+  return values
 }
 
 export const isIndex = (part: string): boolean => /^(0|[1-9]\d{0,8})$/.test(part)

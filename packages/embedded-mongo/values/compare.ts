@@ -62,19 +62,19 @@ const compareDocuments = (a: Document, b: Document, collation?: Collation): numb
   for (let i = 0; i < left.length && i < right.length; i++) {
     const [keyA, valueA] = left[i] as [string, unknown]
     const [keyB, valueB] = right[i] as [string, unknown]
-    const found =
+    const difference =
       compareValues(typeOrder(valueA), typeOrder(valueB)) ||
       compareStrings(keyA, keyB) ||
       compare(valueA, valueB, collation)
-    if (found) return found
+    if (difference) return difference
   }
   return compareValues(left.length, right.length)
 }
 
 const compareArrays = (a: unknown[], b: unknown[], collation?: Collation): number => {
   for (let i = 0; i < a.length && i < b.length; i++) {
-    const found = compare(a[i], b[i], collation)
-    if (found) return found
+    const difference = compare(a[i], b[i], collation)
+    if (difference) return difference
   }
   return compareValues(a.length, b.length)
 }

@@ -100,13 +100,13 @@ function* merge<T>(
   compare: (a: T, b: T) => number,
   timer: CommandTimer,
 ): Generator<typeof PAUSE, T[]> {
-  const all: T[] = []
+  const merged: T[] = []
   let i = 0
   let j = 0
   while (i < left.length || j < right.length) {
     const first = j >= right.length || (i < left.length && compare(left[i] as T, right[j] as T) <= 0)
-    all.push((first ? left[i++] : right[j++]) as T)
-    if ((all.length & 255) === 0 && timer.isSliceOver()) yield PAUSE
+    merged.push((first ? left[i++] : right[j++]) as T)
+    if ((merged.length & 255) === 0 && timer.isSliceOver()) yield PAUSE
   }
-  return all
+  return merged
 }

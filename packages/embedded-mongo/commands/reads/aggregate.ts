@@ -157,15 +157,17 @@ const unwindByKeys = (
   const following = rest.slice(unwind.stages)
   const page = certain ? pageOf(following) : undefined
   if (page) return readUnwoundPage(view, collection, unwind, { page, timer })
-  const others = () => {
+  const unwindDocuments = () => {
     const test = compileFilter(filter, { collation, variables })
     const reading = { test, unread: findUnreadFields(unwind, filter, following), timer }
     return stages(readUnwoundDocuments(view, collection, unwind, reading), unwind.stages)
   }
   const grouping = certain ? keyGroupingOf(index, following[0]?.$group) : undefined
-  if (!grouping) return encodeResults(others())
-  const found = new KeyGroups(index, grouping).read(view, bounds, timer)
-  return encodeResults(groups(found, (all) => stages(all, unwind.stages + 1), others))
+  if (!grouping) return encodeResults(unwindDocuments())
+  const keyGroups = new KeyGroups(index, grouping).read(view, bounds, timer)
+  return encodeResults(
+    groups(keyGroups, (groupResults) => stages(groupResults, unwind.stages + 1), unwindDocuments),
+  )
 }
 
 /** Runs a pipeline that begins with `$group`, if the keys of an index answer it. */
@@ -178,19 +180,19 @@ const groupByKeys = (
   if (!index || !covered || ambiguous.length > 0) return undefined
   const grouping = index.multikey && bounds.length > 1 ? undefined : keyGroupingOf(index, rest[0]?.$group)
   if (!grouping || index.unique) return undefined
-  const others = () => stages(documents(findRecords(view, collection, query)))
-  const found = new KeyGroups(index, grouping).read(view, bounds, environment.timer)
-  return encodeResults(groups(found, (all) => stages(all, 1), others))
+  const groupDocuments = () => stages(documents(findRecords(view, collection, query)))
+  const keyGroups = new KeyGroups(index, grouping).read(view, bounds, environment.timer)
+  return encodeResults(groups(keyGroups, (groupResults) => stages(groupResults, 1), groupDocuments))
 }
 
-/** @param others the results if the keys do not suffice after all */
+/** @param readDocuments the results if the keys do not suffice after all */
 function* groups(
   read: ReturnType<KeyGroups['read']>,
   following: (groups: Documents) => Documents,
-  others: () => Documents,
+  readDocuments: () => Documents,
 ): Documents {
-  const found = yield* read
-  yield* found ? following(found) : others()
+  const keyGroups = yield* read
+  yield* keyGroups ? following(keyGroups) : readDocuments()
 }
 
 const collectionOf = ({ command, find }: CommandContext): Collection | undefined =>
@@ -210,8 +212,8 @@ function* documents(matches: Iterable<Step<MatchedRecord>>): Documents {
   for (const match of matches) yield match === PAUSE ? PAUSE : match.document
 }
 
-function* encodeResults(found: Documents): Iterable<Step<Buffer>> {
-  for (const document of found)
+function* encodeResults(results: Documents): Iterable<Step<Buffer>> {
+  for (const document of results)
     yield document === PAUSE ? PAUSE : checkSize(encode(document), MAX_EXTRA_RESULT_BYTES)
 }
 

@@ -152,10 +152,10 @@ export const explainCommand = async (
   const counts: ExaminedCounts = { keys: 0, documents: 0 }
   let nReturned = 0
   const rowOf = createRowReader(preparedQuery, undefined)
-  const found: Iterable<Step<unknown>> = reader
+  const results: Iterable<Step<unknown>> = reader
     ? readCoveredRows(context.view, collection, query, { ...preparedQuery, reader, rowOf }, counts)
     : findRecords(context.view, collection, query, preparedQuery, counts)
-  await forEachItem(found, context.timer, (one) => {
+  await forEachItem(results, context.timer, (one) => {
     nReturned += reader ? headOf(one as Run).count : 1
   })
   return { queryPlanner, executionStats: describeExamined(counts, nReturned), ...description, ok: 1 }

@@ -188,14 +188,14 @@ export const countMatches = async (context: CommandContext, name: string, query:
   const { view, timer } = context
   const collection = context.find(name)
   const { skip = 0, limit = 0 } = query
-  const all = collection && selectsAll(query)
-  const plan = collection && !all ? planKeyCount(view, collection, query) : undefined
-  if (!all && !plan) {
-    let found = 0
+  const countsAll = collection && selectsAll(query)
+  const plan = collection && !countsAll ? planKeyCount(view, collection, query) : undefined
+  if (!countsAll && !plan) {
+    let matchCount = 0
     await forEachItem(findRecords(view, collection, query), timer, () => {
-      found++
+      matchCount++
     })
-    return found
+    return matchCount
   }
   const total = plan
     ? await countKeys(view, collection as Collection, plan, timer)

@@ -50,9 +50,9 @@ export const group = (body: unknown, environment: StageEnvironment): Stage => {
       }
       const key = id(document) ?? null
       const name = identityOf(key, collation)
-      const found = groups.get(name) ?? { id: key, fieldAccumulators: fields.map(({ begin }) => begin()) }
-      groups.set(name, found)
-      for (const [i, { of }] of fields.entries()) found.fieldAccumulators[i]?.add(of(document))
+      const keyGroup = groups.get(name) ?? { id: key, fieldAccumulators: fields.map(({ begin }) => begin()) }
+      groups.set(name, keyGroup)
+      for (const [i, { of }] of fields.entries()) keyGroup.fieldAccumulators[i]?.add(of(document))
     }
     for (const { id, fieldAccumulators } of groups.values()) {
       if (timer.isSliceOver()) yield PAUSE

@@ -86,12 +86,17 @@ export const lookupStage = (
   environment: StageEnvironment,
   compileNested: CompileNested,
 ): Stage => {
-  const [others, spec] = othersOf(lookupOptions(body), environment, compileNested)
+  const [foreignCollection, spec] = othersOf(lookupOptions(body), environment, compileNested)
   const targetField = splitFieldPath(spec.as)
   const partners =
     'localField' in spec
-      ? byField(splitFieldPath(spec.localField), splitFieldPath(spec.foreignField), others, environment)
-      : () => others.find({})
+      ? byField(
+          splitFieldPath(spec.localField),
+          splitFieldPath(spec.foreignField),
+          foreignCollection,
+          environment,
+        )
+      : () => foreignCollection.find({})
   const refine = 'pipeline' in spec ? byPipeline(spec, environment, compileNested) : undefined
   return function* (input) {
     for (const document of input) {
@@ -99,11 +104,11 @@ export const lookupStage = (
         yield PAUSE
         continue
       }
-      const found = partners(document)
+      const foreignDocuments = partners(document)
       yield setComputedField(
         document,
         targetField,
-        yield* collectDocuments(refine ? refine(document, found) : found),
+        yield* collectDocuments(refine ? refine(document, foreignDocuments) : foreignDocuments),
       )
     }
   }
@@ -120,16 +125,16 @@ const byPipeline = (body: Document, environment: StageEnvironment, compileNested
   })
   // Reports errors of the pipeline even if no document arrives.
   compileNested(body.pipeline, inside(Object.fromEntries(variables.map(([name]) => [name, null]))))
-  return (document: Document, found: Documents): Documents => {
+  return (document: Document, foreignDocuments: Documents): Documents => {
     const values = Object.fromEntries(variables.map(([name, value]) => [name, value(document)]))
-    return compileNested(body.pipeline, inside(values))(found)
+    return compileNested(body.pipeline, inside(values))(foreignDocuments)
   }
 }
 
 /** The join values of a document: the elements of an array; null for a missing field. */
 const localValues = (document: Document, path: string[]): unknown[] => {
-  const found = valuesAt(document, path)
-  const values = found.flatMap((value) => (Array.isArray(value) && value.length > 0 ? value : [value]))
+  const pathValues = valuesAt(document, path)
+  const values = pathValues.flatMap((value) => (Array.isArray(value) && value.length > 0 ? value : [value]))
   if (values.length === 0) return [null]
   return values.map((value) =>
     isNullish(value) || (Array.isArray(value) && value.length === 0) ? null : value,
@@ -143,11 +148,11 @@ const localValues = (document: Document, path: string[]): unknown[] => {
 const byField = (
   local: string[],
   foreign: string[],
-  others: ForeignCollection,
+  foreignCollection: ForeignCollection,
   { collation, timer }: StageEnvironment,
 ) => {
   const field = foreign.join('.')
-  const all: Document[] = []
+  const tableDocuments: Document[] = []
   let table: Map<string, number[]> | undefined
   const add = (document: Document) => {
     const values = valuesAt(document, foreign).flatMap((value) =>
@@ -155,20 +160,20 @@ const byField = (
     )
     for (const name of new Set(values.map((value) => identityOf(value ?? null, collation)))) {
       const row = table?.get(name)
-      if (row) row.push(all.length)
-      else table?.set(name, [all.length])
+      if (row) row.push(tableDocuments.length)
+      else table?.set(name, [tableDocuments.length])
     }
-    all.push(document)
+    tableDocuments.push(document)
   }
   return function* (document: Document): Iterable<Step<Document>> {
     const values = localValues(document, local)
-    if (others.hasIndex(field) && !values.some(isRegex)) {
-      yield* others.find({ [field]: { $in: values } })
+    if (foreignCollection.hasIndex(field) && !values.some(isRegex)) {
+      yield* foreignCollection.find({ [field]: { $in: values } })
       return
     }
     if (!table) {
       table = new Map()
-      for (const other of others.find({})) {
+      for (const other of foreignCollection.find({})) {
         if (other === PAUSE || timer.isSliceOver()) yield PAUSE
         if (other !== PAUSE) add(other)
       }
@@ -176,7 +181,7 @@ const byField = (
     const names = new Set(values.map((value) => identityOf(value, collation)))
     const positions = new Set([...names].flatMap((name) => table?.get(name) ?? []))
     // In the order of the foreign documents, not of the values.
-    for (const position of [...positions].sort((a, b) => a - b)) yield all[position] as Document
+    for (const position of [...positions].sort((a, b) => a - b)) yield tableDocuments[position] as Document
   }
 }
 
@@ -193,13 +198,13 @@ export const unionWithStage = (
         : fail(9, 'the $unionWith stage specification must be an object or string')
   checkKnown(spec, '$unionWith', ['coll', 'pipeline'])
   if (spec.coll === undefined) fail(115, '$unionWith without a collection is not supported by this engine')
-  const others = foreignOf(spec.coll, environment, '$unionWith')
+  const foreignCollection = foreignOf(spec.coll, environment, '$unionWith')
   const pipeline: Document[] = spec.pipeline ?? []
   // Reports errors of the pipeline, also those in stages that the query runs.
   const compiledPipeline = compileNested(pipeline, environment)
   return function* (input) {
     yield* input
-    const { found, stages } = others.begin(pipeline, environment.variables)
+    const { found, stages } = foreignCollection.begin(pipeline, environment.variables)
     yield* compiledPipeline(found, stages)
   }
 }

@@ -16,7 +16,7 @@ import { stages } from './stages.ts'
 export const stageNames: readonly string[] = [...Object.keys(stages), '$facet', '$lookup', '$unionWith']
 
 /** MongoDB's stages that this engine does not have. */
-const others =
+const UNSUPPORTED_STAGES =
   /^\$(changeStream\w*|geoNear|indexStats|collStats|currentOp|list\w+|planCacheStats|search\w*|vectorSearch|out|merge|bucket|bucketAuto|redact|graphLookup|densify|fill|setWindowFields|queryStats|rankFusion|scoreFusion|score|shardedDataDistribution|queue|operationMetrics)$/
 
 const MAX_STAGES = 1000
@@ -41,7 +41,7 @@ export const checkPipeline = (pipeline: unknown): Document[] => {
 
 const checkName = (name: string): void => {
   if (stageNames.includes(name)) return
-  if (others.test(name))
+  if (UNSUPPORTED_STAGES.test(name))
     fail(115, `stage ${name} is not supported by this engine, only ${stageNames.join(', ')}`)
   fail(40324, `Unrecognized pipeline stage name: '${name}'`)
 }
@@ -87,9 +87,9 @@ const facet = (body: unknown, environment: StageEnvironment): Stage => {
     return [name, compilePipeline(pipeline, environment)]
   })
   return function* (input: Documents) {
-    const all = yield* collectDocuments(input)
+    const documents = yield* collectDocuments(input)
     const result: Document = {}
-    for (const [name, stage] of facets) setMember(result, name, yield* collectDocuments(stage(all)))
+    for (const [name, stage] of facets) setMember(result, name, yield* collectDocuments(stage(documents)))
     yield result
   }
 }

@@ -38,10 +38,10 @@ export const mapDocuments = (change: (document: Document) => Document | undefine
 
 /** Collects all documents; passes pauses on to the consumer. */
 export function* collectDocuments(input: Documents): Generator<typeof PAUSE, Document[]> {
-  const all: Document[] = []
+  const documents: Document[] = []
   for (const document of input) {
     if (document === PAUSE) yield PAUSE
-    else all.push(document)
+    else documents.push(document)
   }
-  return all
+  return documents
 }

@@ -124,12 +124,13 @@ const count: CreateStage = (body) => {
   if (body.includes('.')) fail(40160, "the count field cannot contain '.'")
   if (body === '_id') fail(9039800, "the count field cannot be '_id'")
   return function* (input) {
-    let found = 0
+    let documentCount = 0
     for (const document of input) {
       if (document === PAUSE) yield PAUSE
-      else found++
+      else documentCount++
     }
-    if (found > 0) yield { [body]: found < 2 ** 31 ? new Int32(found) : Long.fromNumber(found) }
+    if (documentCount > 0)
+      yield { [body]: documentCount < 2 ** 31 ? new Int32(documentCount) : Long.fromNumber(documentCount) }
   }
 }
 

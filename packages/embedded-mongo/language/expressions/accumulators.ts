@@ -43,9 +43,9 @@ const avg = (): Accumulator => {
     },
     get value() {
       if (count === 0) return null
-      const found = total.value
-      if (!isDecimal(found)) return new Double(total.double / count)
-      return divideDecimals(calculate('add', found, Decimal128.fromString('0')), new Int32(count))
+      const totalValue = total.value
+      if (!isDecimal(totalValue)) return new Double(total.double / count)
+      return divideDecimals(calculate('add', totalValue, Decimal128.fromString('0')), new Int32(count))
     },
   }
 }
@@ -66,41 +66,41 @@ const extreme =
   }
 
 const first = (): Accumulator => {
-  let [hasValue, found]: [boolean, unknown] = [false, null]
+  let [hasValue, firstValue]: [boolean, unknown] = [false, null]
   return {
     add(value) {
-      if (!hasValue) found = value ?? null
+      if (!hasValue) firstValue = value ?? null
       hasValue = true
     },
     get value() {
-      return found
+      return firstValue
     },
   }
 }
 
 const last = (): Accumulator => {
-  let found: unknown = null
+  let lastValue: unknown = null
   return {
     add(value) {
-      found = value ?? null
+      lastValue = value ?? null
     },
     get value() {
-      return found
+      return lastValue
     },
   }
 }
 
 const push = (): Accumulator => {
-  const all: unknown[] = []
-  return { add: (value) => value !== undefined && all.push(value), value: all }
+  const values: unknown[] = []
+  return { add: (value) => value !== undefined && values.push(value), value: values }
 }
 
 const addToSet = (collation?: Collation): Accumulator => {
-  const all = new ValueSet([], collation)
+  const valueSet = new ValueSet([], collation)
   return {
-    add: (value) => value !== undefined && all.add(value),
+    add: (value) => value !== undefined && valueSet.add(value),
     get value() {
-      return all.values
+      return valueSet.values
     },
   }
 }

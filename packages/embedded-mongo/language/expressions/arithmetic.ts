@@ -163,10 +163,10 @@ export const parseDecimal = (text: string): Decimal128 | undefined => {
   if (!match) return undefined
   const [, sign, whole = '', fraction = '', exponent = '0'] = match
   const before = whole.replace(/^0+/, '')
-  const all = `${whole}${fraction}`.replace(/^0+/, '')
-  if (before !== '' && before.length < MAX_DIGITS && all.length > MAX_DIGITS)
-    return roundByLastDigit(all, Number(exponent) + before.length - MAX_DIGITS, sign === '-')
-  const digits = BigInt(all || '0')
+  const significantDigits = `${whole}${fraction}`.replace(/^0+/, '')
+  if (before !== '' && before.length < MAX_DIGITS && significantDigits.length > MAX_DIGITS)
+    return roundByLastDigit(significantDigits, Number(exponent) + before.length - MAX_DIGITS, sign === '-')
+  const digits = BigInt(significantDigits || '0')
   return buildDecimal(sign === '-' ? -digits : digits, Number(exponent) - fraction.length, sign === '-')
 }
 

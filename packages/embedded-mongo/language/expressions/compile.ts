@@ -81,8 +81,8 @@ class Compilation implements Compiler {
     return (scope) => {
       const result: Document = {}
       for (const [key, value] of parts) {
-        const found = value(scope)
-        if (found !== undefined) setMember(result, key, found)
+        const fieldValue = value(scope)
+        if (fieldValue !== undefined) setMember(result, key, fieldValue)
       }
       return result
     }
@@ -176,8 +176,8 @@ const followPath = (value: unknown, parts: string[], at: number): unknown => {
   if (at === parts.length) return value
   if (Array.isArray(value))
     return value.flatMap((element) => {
-      const found = isObject(element) ? followPath(element, parts, at) : undefined
-      return found === undefined ? [] : [found]
+      const member = isObject(element) ? followPath(element, parts, at) : undefined
+      return member === undefined ? [] : [member]
     })
   const next = getMember(value, parts[at] as string)
   return next === undefined ? undefined : followPath(next, parts, at + 1)

@@ -170,8 +170,8 @@ const comparison = (
   if (type === 1 || type === 127) return (value) => accept(compare(value ?? null, operand))
   const nan = (value: unknown) => type === 10 && Number.isNaN(toNumber(value))
   const operandNan = nan(operand)
-  return (found) => {
-    const value = found ?? null
+  return (fieldValue) => {
+    const value = fieldValue ?? null
     return (
       typeOrder(value) === type && nan(value) === operandNan && accept(compare(value, operand, collation))
     )
@@ -282,11 +282,11 @@ const oneOf = (name: string, operand: unknown, { collation, steps }: MatchOption
   // Most values are strings, which need no comparison by type.
   const isText = (value: unknown): value is string => typeof value === 'string' && collation === undefined
   const texts = new Set(operand.filter(isText))
-  const others = operand.filter((value) => !isRegex(value) && !isText(value))
-  others.sort((a, b) => compare(a, b, collation))
+  const otherValues = operand.filter((value) => !isRegex(value) && !isText(value))
+  otherValues.sort((a, b) => compare(a, b, collation))
   return (value) =>
     (isText(value) && texts.has(value)) ||
-    has(others, value ?? null, collation) ||
+    has(otherValues, value ?? null, collation) ||
     expressions.some((test) => test(value))
 }
 

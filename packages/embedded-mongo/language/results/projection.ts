@@ -76,9 +76,9 @@ export const compileProjection = (spec: unknown, options: ProjectionOptions = {}
   if (!inclusive && tree.id === false) tree.root.children.set('_id', drop)
   const last = [...tree.root.children].flatMap(([key, node]) => (inclusive && 'last' in node ? [key] : []))
   return (document) => {
-    const found = walk(document, tree.root, inclusive, document) as Document
-    for (const key of last) moveToEnd(found, key)
-    return compute(found, tree.root, document)
+    const projectedDocument = walk(document, tree.root, inclusive, document) as Document
+    for (const key of last) moveToEnd(projectedDocument, key)
+    return compute(projectedDocument, tree.root, document)
   }
 }
 
@@ -233,7 +233,7 @@ const leafOf = (tree: Tree, path: string, value: unknown): Leaf => {
       if (!isObject(value.$elemMatch)) fail(31274, 'elemMatch: Invalid argument, object required')
       tree.elemMatch = true
       const test = createElementTest(value.$elemMatch, tree.options)
-      return { apply: (found) => firstElement(found, test), last: true }
+      return { apply: (fieldValue) => firstElement(fieldValue, test), last: true }
     }
     if ('$meta' in value) return fail(115, '$meta is not supported by this engine')
   }
@@ -248,9 +248,9 @@ const leafOf = (tree: Tree, path: string, value: unknown): Leaf => {
 
 const everyNumeric = (value: unknown): boolean => Array.isArray(value) && value.every(isNumeric)
 
-const firstElement = (found: unknown, test: (element: unknown) => boolean): unknown => {
-  const element = Array.isArray(found) ? found.findIndex(test) : -1
-  return element < 0 ? undefined : [(found as unknown[])[element]]
+const firstElement = (fieldValue: unknown, test: (element: unknown) => boolean): unknown => {
+  const element = Array.isArray(fieldValue) ? fieldValue.findIndex(test) : -1
+  return element < 0 ? undefined : [(fieldValue as unknown[])[element]]
 }
 
 const slicer = (spec: unknown) => {

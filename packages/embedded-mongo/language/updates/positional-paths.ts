@@ -10,8 +10,8 @@ import { readPath } from './update-paths.ts'
 type ArrayFilters = Map<string, DocumentTest>
 
 export const compileArrayFilters = (arrayFilters: unknown, collation?: Collation): ArrayFilters => {
-  const found: ArrayFilters = new Map()
-  if (arrayFilters === undefined || arrayFilters === null) return found
+  const compiledFilters: ArrayFilters = new Map()
+  if (arrayFilters === undefined || arrayFilters === null) return compiledFilters
   if (!Array.isArray(arrayFilters))
     return fail(14, "BSON field 'arrayFilters' is the wrong type, expected type 'array'")
   for (const filter of arrayFilters) {
@@ -25,11 +25,12 @@ export const compileArrayFilters = (arrayFilters: unknown, collation?: Collation
         2,
         `The top-level field name must be an alphanumeric string beginning with a lowercase letter, found '${name}'`,
       )
-    if (found.has(name)) fail(9, `Found multiple array filters with the same top-level field name ${name}`)
+    if (compiledFilters.has(name))
+      fail(9, `Found multiple array filters with the same top-level field name ${name}`)
     const test = compileFilter(filter, { collation })
-    found.set(name, (element) => test({ [name]: element }))
+    compiledFilters.set(name, (element) => test({ [name]: element }))
   }
-  return found
+  return compiledFilters
 }
 
 const identifiers = (filter: unknown): string[] =>

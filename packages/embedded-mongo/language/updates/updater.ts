@@ -237,8 +237,8 @@ const bit: Modifier = (operand, field) => {
     if (!isWhole(mask)) fail(2, 'The $bit modifier field must be an Integer(32/64 bit)')
   }
   return (document, path) => {
-    const found = readPath(document, path)
-    const current = found === undefined ? new Int32(0) : found
+    const storedValue = readPath(document, path)
+    const current = storedValue === undefined ? new Int32(0) : storedValue
     if (!isWhole(current)) fail(2, `Cannot apply $bit to a value of non-integral type at '${path.join('.')}'`)
     let result = toWhole(current)
     for (const [name, value] of masks) {

@@ -56,10 +56,10 @@ const checkDistinct = (equalities: readonly Equality[]): void => {
     if (!before?.every((part, level) => part === path[level])) continue
     const outer = before.join('.')
     const inner = path.join('.')
-    const found =
+    const conflict =
       outer === inner
         ? `path '${inner}' is matched twice`
         : `both paths '${inner}' and '${outer}' are matched`
-    fail(54, `cannot infer query fields to set, ${found}`)
+    fail(54, `cannot infer query fields to set, ${conflict}`)
   }
 }

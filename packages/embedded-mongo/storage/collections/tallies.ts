@@ -36,8 +36,8 @@ const talliedArrayIn = (index: Index, document: Document): TalliedArray | undefi
   const array = getMember(document, index.fields[0] as string)
   if (!Array.isArray(array) || array.length > MAX_ELEMENTS) return undefined
   const name = array.every((element) => typeof element === 'string') ? JSON.stringify(array) : undefined
-  const found = name === undefined ? undefined : arraysByText.get(name)
-  if (found) return found
+  const cachedArray = name === undefined ? undefined : arraysByText.get(name)
+  if (cachedArray) return cachedArray
   const texts = array.map((element) => beginningOf(index, element).toString('latin1'))
   const elements = [...new Set(texts)].sort().map((text) => Buffer.from(text, 'latin1'))
   const hash = createHash('sha1')
@@ -98,8 +98,8 @@ export const tallyExistingDocument = (
 ): void => {
   for (const index of indexes) {
     if (!index.tallied) continue
-    const found = talliedArrayIn(index, document)
-    if (found) changeTally(view, index, found, 1)
+    const talliedArray = talliedArrayIn(index, document)
+    if (talliedArray) changeTally(view, index, talliedArray, 1)
     else setFlag(view, index, 'untallied')
   }
 }

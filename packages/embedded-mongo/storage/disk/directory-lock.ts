@@ -80,11 +80,11 @@ export const takeLock = async (directory: string): Promise<DirectoryLock> => {
 /** Waits until there is no other claim. Of several that wait, the first by name goes on. */
 const becomeOnlyClaim = async (name: string, directory: string): Promise<void> => {
   for (const deadline = Date.now() + CONTENTION_TIMEOUT_MS; ; ) {
-    const others = await findOthers(name)
-    if (others.length === 0) return
-    const holder = others.find(({ owner }) => !owner.isWaiting)
+    const otherClaims = await findOthers(name)
+    if (otherClaims.length === 0) return
+    const holder = otherClaims.find(({ owner }) => !owner.isWaiting)
     if (holder) throw new StartFault(`data directory ${directory} is in use by ${nameOf(holder.owner)}`)
-    if (others.some((other) => other.name < name) || Date.now() > deadline)
+    if (otherClaims.some((other) => other.name < name) || Date.now() > deadline)
       throw new StartFault(`data directory ${directory} is being opened by another embedded-mongo`)
     await sleep(CONTENTION_POLL_MS)
   }
@@ -92,15 +92,15 @@ const becomeOnlyClaim = async (name: string, directory: string): Promise<void> =
 
 /** The other claims. Removes those of dead processes. */
 const findOthers = async (ownName: string): Promise<Claim[]> => {
-  const found: Claim[] = []
+  const claims: Claim[] = []
   for (const name of lockSockets()) {
     if (name === ownName) continue
     const owner = await askOwner(name)
-    if (owner) found.push({ name, owner })
+    if (owner) claims.push({ name, owner })
     // Another process may have taken over the common name meanwhile.
     else if (name !== LOCK_SOCKET) rmSync(name, { force: true })
   }
-  return found
+  return claims
 }
 
 /** Remembered because the engine changes into its data directory. */

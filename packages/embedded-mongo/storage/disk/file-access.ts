@@ -49,20 +49,20 @@ export const explainNoAccess = (path: string, error: unknown): string => {
   if (code === 'ENOENT') return `${path} cannot be created`
   if (code !== 'EACCES' && code !== 'EPERM') return message
   const user = process.getuid?.()
-  const { found, owner } = nearestVisiblePath(path)
+  const { visiblePath, owner } = nearestVisiblePath(path)
   if (user === undefined || owner === undefined) return `this user has no access to ${path} (${message})`
   return owner === user
-    ? `its owner, this user (uid ${user}), cannot read and write ${found}. Allow it with chmod u+rwX.`
-    : `${found} belongs to another user (uid ${owner}), and this user (uid ${user}) cannot read and write it. Start as that user, or change the owner with chown.`
+    ? `its owner, this user (uid ${user}), cannot read and write ${visiblePath}. Allow it with chmod u+rwX.`
+    : `${visiblePath} belongs to another user (uid ${owner}), and this user (uid ${user}) cannot read and write it. Start as that user, or change the owner with chown.`
 }
 
 /** The path and its owner. If the path is hidden or missing: the nearest visible directory above it. */
-const nearestVisiblePath = (path: string): { found: string; owner: number | undefined } => {
-  for (let found = path; ; found = dirname(found))
+const nearestVisiblePath = (path: string): { visiblePath: string; owner: number | undefined } => {
+  for (let visiblePath = path; ; visiblePath = dirname(visiblePath))
     try {
-      return { found, owner: statSync(found).uid }
+      return { visiblePath, owner: statSync(visiblePath).uid }
     } catch {
-      if (found === dirname(found)) return { found, owner: undefined }
+      if (visiblePath === dirname(visiblePath)) return { visiblePath, owner: undefined }
     }
 }
 

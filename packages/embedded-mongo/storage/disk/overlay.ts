@@ -171,10 +171,10 @@ export class Overlay implements WritableView {
   }
 
   count(low: Buffer, high: Buffer): number {
-    let found = this.#base.count(low, high)
+    let keyCount = this.#base.count(low, high)
     for (const { key, value } of this.#copyChanges(low, high))
-      found += (value ? 1 : 0) - (this.#base.get(key) ? 1 : 0)
-    return found
+      keyCount += (value ? 1 : 0) - (this.#base.get(key) ? 1 : 0)
+    return keyCount
   }
 
   /** A copy of this overlay's changes in the range: a reader sees the range as it was when it asked. */

@@ -32,8 +32,8 @@ export const collectConditions = (
     if (key === '$and' && Array.isArray(value))
       for (const inner of value) collectConditions(inner, conditions)
     if (key.startsWith('$')) continue
-    const found = conditionsOf(value)
-    if (found.length > 0) conditions.set(key, [...(conditions.get(key) ?? []), ...found])
+    const fieldConditions = conditionsOf(value)
+    if (fieldConditions.length > 0) conditions.set(key, [...(conditions.get(key) ?? []), ...fieldConditions])
   }
   return conditions
 }
@@ -163,9 +163,9 @@ export const rootFieldsOf = (filter: Document): string[] | undefined => {
   for (const [key, value] of Object.entries(filter)) {
     if (key === '$and' || key === '$or' || key === '$nor') {
       for (const inner of value as Document[]) {
-        const found = rootFieldsOf(inner)
-        if (!found) return undefined
-        roots.push(...found)
+        const innerRoots = rootFieldsOf(inner)
+        if (!innerRoots) return undefined
+        roots.push(...innerRoots)
       }
     } else if (!key.startsWith('$')) roots.push(rootFieldOf(key))
     else if (key !== '$comment') return undefined

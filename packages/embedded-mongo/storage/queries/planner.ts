@@ -111,16 +111,18 @@ const findIndexes = (collection: IndexedCollection, nameOrKey: unknown): Index[]
 
 /** The index with that name or that key that a command changes or drops; undefined if none exists. */
 export const findOnlyIndex = (collection: IndexedCollection, nameOrKey: unknown): Index | undefined => {
-  const found = findIndexes(collection, nameOrKey)
-  if (found.length > 1) fail(181, 'several indexes have this key pattern: give the name of one')
-  return found[0]
+  const indexes = findIndexes(collection, nameOrKey)
+  if (indexes.length > 1) fail(181, 'several indexes have this key pattern: give the name of one')
+  return indexes[0]
 }
 
 /** The index that a hint means, if queries may use it. */
 export const findHintedIndex = (collection: IndexedCollection, hint: unknown): Index | undefined => {
-  const found = findIndexes(collection, hint).filter(({ ready, spec }) => ready && spec.hidden !== true)
-  if (found.length > 1) fail(27, 'Hint matched multiple indexes, must hint by index name')
-  return found[0]
+  const hintedIndexes = findIndexes(collection, hint).filter(
+    ({ ready, spec }) => ready && spec.hidden !== true,
+  )
+  if (hintedIndexes.length > 1) fail(27, 'Hint matched multiple indexes, must hint by index name')
+  return hintedIndexes[0]
 }
 
 const sameShape = (a: Document, b: Document): boolean =>

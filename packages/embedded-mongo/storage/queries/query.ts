@@ -82,13 +82,13 @@ export function* findRecords(
 ): Iterable<Step<MatchedRecord>> {
   if (!collection) return
   const { skip = 0, limit = 0, timer = new CommandTimer() } = query
-  const found = matches(view, collection, timer, preparedQuery, counts)
+  const records = matches(view, collection, timer, preparedQuery, counts)
   const orderedMatches = preparedQuery.plan.ordered
-    ? found
+    ? records
     : sortRecords(
         view,
         collection,
-        query.limitsSortMemory ? limitSortMemory(found) : found,
+        query.limitsSortMemory ? limitSortMemory(records) : records,
         preparedQuery,
         limit && skip + limit,
         timer,
@@ -112,8 +112,8 @@ function* matches(
   for (const record of candidates(view, collection, plan, counts)) {
     counts.documents++
     if (timer.isSliceOver()) yield PAUSE
-    const found = new FoundRecord(record, neededFields)
-    if (test(found.part)) yield found
+    const foundRecord = new FoundRecord(record, neededFields)
+    if (test(foundRecord.part)) yield foundRecord
   }
 }
 
@@ -279,9 +279,9 @@ export const createDuplicateCheck = (): IdSet['add'] => {
 const MAX_SORTED_BYTES = 100 * 1024 * 1024
 
 /** @throws 292 for results that MongoDB would write to disk to sort them */
-function* limitSortMemory(found: Iterable<Step<FoundRecord>>): Iterable<Step<FoundRecord>> {
+function* limitSortMemory(records: Iterable<Step<FoundRecord>>): Iterable<Step<FoundRecord>> {
   let bytes = 0
-  for (const match of found) {
+  for (const match of records) {
     if (match !== PAUSE) bytes += match.bytes.length
     if (bytes > MAX_SORTED_BYTES)
       fail(
@@ -302,7 +302,7 @@ const MAX_KEPT_BYTES = 2 ** 22
 function* sortRecords(
   view: View,
   collection: Collection,
-  found: Iterable<Step<FoundRecord>>,
+  records: Iterable<Step<FoundRecord>>,
   { sort, collation, test, neededFields }: PreparedQuery,
   most: number,
   timer: CommandTimer,
@@ -311,7 +311,7 @@ function* sortRecords(
   const byValues = (a: Row, b: Row) => order.compare(a.values, b.values)
   let rows: Row[] = []
   let room = MAX_KEPT_BYTES
-  for (const match of found) {
+  for (const match of records) {
     if (match === PAUSE) {
       yield PAUSE
       continue

@@ -155,8 +155,8 @@ const arrayOrder = (sortKey: unknown, order: Order): Order => {
     path.reduce((inner, key) => (isObject(inner) ? documentFields(inner)[key] : undefined), value) ?? null
   return (a, b) => {
     for (const [path, sign] of parts) {
-      const found = order(at(a, path), at(b, path))
-      if (found) return sign * found
+      const difference = order(at(a, path), at(b, path))
+      if (difference) return sign * difference
     }
     return 0
   }
@@ -178,7 +178,7 @@ const $zip: ExpressionOperator = (operand, compiler, name) => {
   if (defaults && defaults.length !== operands.inputs.length)
     fail(34467, 'defaults and inputs must have the same length')
   const inputs = operands.inputs.map((input: unknown) => compiler.compile(input)) as Expression[]
-  const others = (defaults ?? []).map((value: unknown) => compiler.compile(value)) as Expression[]
+  const defaultExpressions = (defaults ?? []).map((value: unknown) => compiler.compile(value)) as Expression[]
   return (scope) => {
     const arrays = inputs.map((input) => input(scope))
     if (arrays.some(isNullish)) return null
@@ -187,7 +187,7 @@ const $zip: ExpressionOperator = (operand, compiler, name) => {
         fail(34468, `${name} found a non-array expression in input: ${typeName(array)}`)
     const lengths = (arrays as unknown[][]).map(({ length }) => length)
     const length = longest ? Math.max(...lengths) : Math.min(...lengths)
-    const fill = others.map((other) => other(scope) ?? null)
+    const fill = defaultExpressions.map((other) => other(scope) ?? null)
     return Array.from({ length }, (_, i) =>
       (arrays as unknown[][]).map((array, n) => (i < array.length ? array[i] : (fill[n] ?? null))),
     )

@@ -86,10 +86,10 @@ const decimalOf = (value: unknown): Decimal128 => {
   if (typeof value === 'string') {
     if (!numberText.test(value)) failParsing('a decimal')
     if (/^-nan$/i.test(value)) return negativeNaN
-    const found = parseDecimal(value)
-    if (!found) return Decimal128.fromString(value)
-    const isOutOfRange = isTrue(found) !== /[1-9]/.test(value.split(/e/i, 1)[0] as string)
-    return isOutOfRange || /inf/i.test(String(found)) ? failOverflow() : found
+    const decimal = parseDecimal(value)
+    if (!decimal) return Decimal128.fromString(value)
+    const isOutOfRange = isTrue(decimal) !== /[1-9]/.test(value.split(/e/i, 1)[0] as string)
+    return isOutOfRange || /inf/i.test(String(decimal)) ? failOverflow() : decimal
   }
   return isNumeric(value) ? toDecimal128(value) : failConversion(value, 'decimal')
 }
@@ -144,8 +144,8 @@ const targets: [name: string, number: number, Conversion][] = [
 ]
 
 const conversionTo = (to: unknown): Conversion => {
-  const found = targets.find(([name, number]) => (isNumeric(to) ? number === toNumber(to) : name === to))
-  if (found) return found[2]
+  const target = targets.find(([name, number]) => (isNumeric(to) ? number === toNumber(to) : name === to))
+  if (target) return target[2]
   if (isNumeric(to) && !Number.isInteger(toNumber(to)))
     return fail(9, "In $convert, numeric 'to' argument is not an integer")
   if (

@@ -112,9 +112,9 @@ const $setField: ExpressionOperator = (operand, compiler, name) => {
     if (isNullish(target)) return null
     if (!isObject(target)) return fail(4161105, `${name} requires 'input' to evaluate to type Object`)
     const result = { ...documentFields(target) }
-    const found = value(scope)
-    if (found === undefined) delete result[literal]
-    else setMember(result, literal, found)
+    const fieldValue = value(scope)
+    if (fieldValue === undefined) delete result[literal]
+    else setMember(result, literal, fieldValue)
     return result
   }
 }

@@ -70,24 +70,25 @@ const matchDocument = (text: string, { match, at, captures }: RegexMatch): Docum
 })
 
 const findAll = (text: string, expression: RegularExpression): Document[] => {
-  const all: Document[] = []
+  const matchDocuments: Document[] = []
   let from = 0
   do {
     checkEvaluationTime()
-    const found = expression.find(text, from)
-    if (!found) break
-    all.push(matchDocument(text, found))
+    const regexMatch = expression.find(text, from)
+    if (!regexMatch) break
+    matchDocuments.push(matchDocument(text, regexMatch))
     // After an empty match it continues after the next character, which may have two UTF-16 units.
-    from = found.at + (found.match.length || ((text.codePointAt(found.at) ?? 0) > 0xffff ? 2 : 1))
+    from =
+      regexMatch.at + (regexMatch.match.length || ((text.codePointAt(regexMatch.at) ?? 0) > 0xffff ? 2 : 1))
   } while (from < text.length)
-  return all
+  return matchDocuments
 }
 
 export const patterns: Record<string, ExpressionOperator> = {
   $regexMatch: defineSearch(false, (text, expression) => expression.test(text)),
   $regexFind: defineSearch<Document | null>(null, (text, expression) => {
-    const found = expression.find(text, 0)
-    return found ? matchDocument(text, found) : null
+    const regexMatch = expression.find(text, 0)
+    return regexMatch ? matchDocument(text, regexMatch) : null
   }),
   $regexFindAll: defineSearch<Document[]>([], findAll),
 }

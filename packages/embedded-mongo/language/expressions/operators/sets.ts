@@ -14,17 +14,17 @@ const array = (value: unknown, code: number, name: string): unknown[] =>
 const $setUnion = withOperands(0, MANY_OPERANDS, (values, { collation }, name) => {
   const end = values.findIndex(isNullish)
   // Operands before the first null or missing one must still be arrays.
-  const all = (end < 0 ? values : values.slice(0, end)).flatMap((value) => array(value, 17043, name))
+  const elements = (end < 0 ? values : values.slice(0, end)).flatMap((value) => array(value, 17043, name))
   if (end >= 0) return null
-  return new ValueSet(all, collation).values.sort((a, b) => compare(a, b, collation))
+  return new ValueSet(elements, collation).values.sort((a, b) => compare(a, b, collation))
 })
 
 const $setIntersection = withOperands(0, MANY_OPERANDS, (values, { collation }, name) => {
   if (values.some(isNullish)) return null
   const [first = [], ...rest] = values.map((value) => array(value, 17047, name))
-  const others = rest.map((other) => new ValueSet(other, collation))
+  const otherSets = rest.map((other) => new ValueSet(other, collation))
   return new ValueSet(first, collation).values
-    .filter((value) => others.every((other) => other.has(value)))
+    .filter((value) => otherSets.every((other) => other.has(value)))
     .sort((a, b) => compare(a, b, collation))
 })
 

@@ -178,7 +178,7 @@ const replaceCodes = {
 }
 
 const replace =
-  (all: boolean): ExpressionOperator =>
+  (replacesAll: boolean): ExpressionOperator =>
   (operand, compiler, name) => {
     const parts = ['input', 'find', 'replacement']
     const { input, find, replacement } = compileNamedOperands(
@@ -198,7 +198,7 @@ const replace =
       if (isNullish(text) || isNullish(from) || isNullish(to)) return null
       const change = () => to as string
       return checkText(
-        all
+        replacesAll
           ? replaceEach(text as string, from as string, to as string)
           : (text as string).replace(from as string, change),
       )

@@ -67,11 +67,11 @@ const elementEntries = (index: Index, document: Document, end: Uint8Array): Inde
 const elementRows = ({ elements, fields }: Index, document: Document): unknown[][] | undefined => {
   const array = elements && getMember(document, elements.root)
   if (!Array.isArray(array) || array.length === 0) return undefined
-  const others = fields.map((field, at) =>
+  const outerValues = fields.map((field, at) =>
     elements?.parts[at] === undefined ? getMember(document, field) : null,
   )
   const rows = array.map((element) =>
-    others.map((other, at) => {
+    outerValues.map((other, at) => {
       const part = elements?.parts[at]
       return (part === undefined ? other : getMember(element, part)) ?? null
     }),
@@ -109,11 +109,11 @@ const distinct = (
     const key = encodeEntry(index, row, end)
     unique.set(key.toString('latin1'), { key, row })
   }
-  const found = [...unique.values()]
+  const entries = [...unique.values()]
   return {
-    keys: found.map(({ key }) => key),
-    isLossless: (component) => found.every(({ row }) => isLosslessInKey(row[component], index.collation)),
-    values: () => found.map(({ row }) => row),
+    keys: entries.map(({ key }) => key),
+    isLossless: (component) => entries.every(({ row }) => isLosslessInKey(row[component], index.collation)),
+    values: () => entries.map(({ row }) => row),
   }
 }
 
@@ -201,9 +201,9 @@ const advance = ({ value, rest }: PathPosition): PathPosition => {
 }
 
 const finish = ({ value }: PathPosition, state: { present: boolean }): unknown => {
-  const found = value instanceof Leaf ? value.value : value
-  if (found !== undefined) state.present = true
-  return found ?? null
+  const fieldValue = value instanceof Leaf ? value.value : value
+  if (fieldValue !== undefined) state.present = true
+  return fieldValue ?? null
 }
 
 /** An empty array sorts before null; paths into it find nothing. */

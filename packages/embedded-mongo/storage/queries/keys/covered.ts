@@ -53,7 +53,7 @@ export function* readCoveredRows(
     reader.expect(first.low.subarray(0, first.prefixLength))
   const isNew = index.multikey && plan.bounds.length > 1 ? createDuplicateCheck() : undefined
   const most = limit ? skip + limit : Number.POSITIVE_INFINITY
-  let found = 0
+  let rowCount = 0
   let ambiguousId: Buffer | undefined
   /** Between two steps, a write may have put a value into the index that its key does not give back. */
   const isReadable = () => reader.components.every((at) => containsValues(index, at))
@@ -63,8 +63,8 @@ export function* readCoveredRows(
     if (isNew && !isNew(bytes, end)) return true
     if (!readable || !reader.append(bytes, start))
       ambiguousId = idAtEnd(Buffer.from(bytes.subarray(start, end)))
-    else if (++found <= skip) reader.undo()
-    return ambiguousId === undefined && found < most
+    else if (++rowCount <= skip) reader.undo()
+    return ambiguousId === undefined && rowCount < most
   }
   for (const _ of visitKeys(view, index, plan, visitor)) {
     yield* reader.take()
@@ -72,9 +72,9 @@ export function* readCoveredRows(
       counts.documents++
       const row = readRow(view, collection, ambiguousId, rowOf)
       ambiguousId = undefined
-      if (row && ++found > skip) yield row
+      if (row && ++rowCount > skip) yield row
     }
-    if (found >= most) return
+    if (rowCount >= most) return
     if (timer.isSliceOver()) yield PAUSE
     readable = isReadable()
   }

@@ -17,8 +17,8 @@ const zonesByName = new Map<string, Zone>()
 
 /** An Olson name or an offset such as +05:30. @throws 40485 */
 export const zoneOf = (name: string): Zone => {
-  const found = zonesByName.get(name)
-  if (found) return found
+  const cachedZone = zonesByName.get(name)
+  if (cachedZone) return cachedZone
   const offset = /^([+-])(\d\d):?(\d\d)?$/.exec(name)
   const zone = offset
     ? createFixedZone((offset[1] === '-' ? -1 : 1) * (Number(offset[2]) * 60 + Number(offset[3] ?? 0)))

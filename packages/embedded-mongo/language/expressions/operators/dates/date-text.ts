@@ -21,9 +21,9 @@ const ISO_FORM =
 
 /** Parses a text in a form of ISO 8601. @throws 241 */
 export const parseDateText = (text: string, zone?: Zone): Date => {
-  const found = ISO_FORM.exec(text.replace(/^[ \t]+|(?<![ \t])[ \t]+$/g, ''))
-  if (!found) return failParsing(text)
-  const [, year, month, day = '1', hour = '0', minute = '0', second = '0', fraction = '', zoneName] = found
+  const match = ISO_FORM.exec(text.replace(/^[ \t]+|(?<![ \t])[ \t]+$/g, ''))
+  if (!match) return failParsing(text)
+  const [, year, month, day = '1', hour = '0', minute = '0', second = '0', fraction = '', zoneName] = match
   if (zoneName && zone)
     fail(241, `you cannot pass in a date/time string with time zone information and a timezone: '${text}'`)
   const parts: Parts = {
@@ -115,12 +115,12 @@ export const parseFormatted = (text: string, format: string, zone?: Zone): Date 
       return `(${MONTH_NAMES.map((name) => (letter === 'b' ? name.slice(0, 3) : name)).join('|')})`
     return `(${FIELDS_BY_LETTER[letter]?.[0]})`
   })
-  const found = new RegExp(`^${source}$`, 'i').exec(text)
-  if (!found) return failParsing(text)
+  const match = new RegExp(`^${source}$`, 'i').exec(text)
+  if (!match) return failParsing(text)
   const parts: Parts = {}
   let givenZone: Zone | undefined
   for (const [i, letter] of letters.entries()) {
-    const value = found[i + 1] as string
+    const value = match[i + 1] as string
     if (letter === 'z') givenZone = zoneOf(value.toUpperCase() === 'Z' ? 'UTC' : value)
     else if (letter === 'Z') givenZone = () => Number(value) * 60_000
     else if (letter === 'b' || letter === 'B')
