@@ -64,11 +64,12 @@ function Start({ mvUid, helpedPerson }: { mvUid: string; helpedPerson?: HelpedPe
  * permission for it: the service says why it saves nothing. Likewise that of a patient, when the last participation ends.
  */
 function usePageAt(path: string, visiblePages: readonly PageEntry[], { acts }: Me) {
-  const found = findPage(visiblePages, path)
-  const [last, setLast] = useState({ path, found })
-  if (last.path !== path || (found && found.entry !== last.found?.entry)) setLast({ path, found })
+  const foundPage = findPage(visiblePages, path)
+  const [last, setLast] = useState({ path, found: foundPage })
+  if (last.path !== path || (foundPage && foundPage.entry !== last.found?.entry))
+    setLast({ path, found: foundPage })
   const stays = acts !== undefined || last.found?.params.ehrId !== undefined
-  return found ?? (stays && last.path === path ? last.found : undefined)
+  return foundPage ?? (stays && last.path === path ? last.found : undefined)
 }
 
 const MEASURING_PAGES = ['/', '/measure', '/patients/:ehrId']
@@ -87,14 +88,18 @@ function Pages({ me }: { me: Me }) {
   useEachMinute()
   const path = usePath()
   const visiblePages = pages.filter(({ isFor }) => isFor?.(me) ?? true)
-  const found = usePageAt(path, visiblePages, me)
-  useLiveEhr(found?.params.ehrId ?? me.ehrId)
+  const foundPage = usePageAt(path, visiblePages, me)
+  useLiveEhr(foundPage?.params.ehrId ?? me.ehrId)
   useSendQueue()
   usePagesWithoutNetwork(visiblePages)
   return (
     <MeContext value={me}>
-      <Layout me={me} pages={visiblePages} current={found?.entry.path}>
-        {found ? <PageAt key={found.params.ehrId} me={me} path={path} found={found} /> : <NotFound />}
+      <Layout me={me} pages={visiblePages} current={foundPage?.entry.path}>
+        {foundPage ? (
+          <PageAt key={foundPage.params.ehrId} me={me} path={path} found={foundPage} />
+        ) : (
+          <NotFound />
+        )}
       </Layout>
     </MeContext>
   )

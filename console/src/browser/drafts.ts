@@ -147,9 +147,9 @@ function hashOf(values: object): number {
 }
 
 /** The fields whose values differ from the other ones. */
-const differingFields = <T extends object>(values: Partial<T>, others: Partial<T>): Partial<T> =>
+const differingFields = <T extends object>(values: Partial<T>, otherValues: Partial<T>): Partial<T> =>
   Object.fromEntries(
-    Object.entries(values).filter(([name, value]) => value !== others[name as keyof T]),
+    Object.entries(values).filter(([name, value]) => value !== otherValues[name as keyof T]),
   ) as Partial<T>
 
 /** Changes are stored without the values that they replace. If others changed the record meanwhile, these are unknown. */

@@ -2,9 +2,10 @@ import { useEffect } from 'react'
 import { currentPath } from './router.tsx'
 
 function ancestorsOf(element: Element): Element[] {
-  const found = []
-  for (let one = element.parentElement; one && one !== document.body; one = one.parentElement) found.push(one)
-  return found
+  const ancestors = []
+  for (let one = element.parentElement; one && one !== document.body; one = one.parentElement)
+    ancestors.push(one)
+  return ancestors
 }
 
 /** The heading of the nearest section that is still there. */

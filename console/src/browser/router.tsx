@@ -77,11 +77,11 @@ function decode(segment: string): string | undefined {
 export function matchPath(pattern: string, path: string): Record<string, string> | undefined {
   const names = [...pattern.matchAll(/:(\w+)(\*?)/g)]
   const segments = pattern.replace(/:\w+\*/g, '(.+)').replace(/:\w+/g, '([^/]+)')
-  const found = new RegExp(`^${segments}/?$`).exec(path)
-  if (!found) return undefined
+  const match = new RegExp(`^${segments}/?$`).exec(path)
+  if (!match) return undefined
   const values: Record<string, string> = {}
   for (const [i, [, name = '', isRest]] of names.entries()) {
-    const value = isRest ? found[i + 1] : decode(found[i + 1] ?? '')
+    const value = isRest ? match[i + 1] : decode(match[i + 1] ?? '')
     if (value === undefined) return undefined
     values[name] = value
   }

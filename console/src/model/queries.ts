@@ -60,14 +60,14 @@ interface ListAnswer<T> {
 
 /** All entries of a list, page by page. */
 export async function readAll<T>(readPage: (request: PageRequest) => Promise<ListAnswer<T>>): Promise<T[]> {
-  const found: T[] = []
+  const entries: T[] = []
   let cursor: string | undefined
   do {
     const { items, page } = (await readPage(pageOf(ENTRIES_PER_PAGE, cursor))).data
-    found.push(...items)
+    entries.push(...items)
     cursor = page.next ?? undefined
   } while (cursor)
-  return found
+  return entries
 }
 
 const EHR = 'ehr'

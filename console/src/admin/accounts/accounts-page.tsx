@@ -39,10 +39,10 @@ function Filters({ filter, onFind }: { filter: AccountFilter; onFind: (email: st
   const queries = useQueryClient()
   const [email, setEmail] = useState('')
   const form = useSubmit(async () => {
-    const found = email.trim()
+    const address = email.trim()
     // The refusal of the service appears next to the field.
-    await queries.fetchQuery(accountsQuery(found === '' ? {} : { email: found }, undefined))
-    onFind(found)
+    await queries.fetchQuery(accountsQuery(address === '' ? {} : { email: address }, undefined))
+    onFind(address)
   })
   return (
     <section className="filters" aria-label={t('accounts.search')}>

@@ -18,7 +18,7 @@ export function PatientAlerts({ me: { ehrId, mvUid } }: { me: Me }) {
   useMarkSeen(alerts)
   const isTakenByOther = ({ alertState, takenBy }: PatientAlert) =>
     alertState === 'TAKEN' && takenBy !== mvUid
-  const others = alerts.filter(isTakenByOther)
+  const takenAlerts = alerts.filter(isTakenByOther)
   return (
     <section aria-labelledby="waiting">
       <h2 id="waiting">{t('patient.waiting')}</h2>
@@ -33,8 +33,8 @@ export function PatientAlerts({ me: { ehrId, mvUid } }: { me: Me }) {
                 {...{ mvUid, selection }}
                 alerts={alerts.filter((alert) => !isTakenByOther(alert))}
               />
-              {others.length > 0 && <h3>{t('patient.takenByOthers')}</h3>}
-              <AlertList {...{ mvUid, selection }} alerts={others} />
+              {takenAlerts.length > 0 && <h3>{t('patient.takenByOthers')}</h3>}
+              <AlertList {...{ mvUid, selection }} alerts={takenAlerts} />
               {selection.isPossible && <AlertForm mvUid={mvUid} selection={selection} />}
             </>
           )

@@ -4,10 +4,10 @@ import type { Me } from '../../model/me.ts'
 
 /** The open plans of a patient in which a person may write, once their participants are known. A reader only sees plans. */
 export function useWritablePlans({ ehrId, mvUid }: Me) {
-  const all = useQuery(plansQuery(ehrId)).data
-  const queries = (all ?? []).map(({ id }) => participantsQuery(ehrId, id))
+  const allPlans = useQuery(plansQuery(ehrId)).data
+  const queries = (allPlans ?? []).map(({ id }) => participantsQuery(ehrId, id))
   const participants = useQueries({ queries }).map(({ data }) => data)
-  if (!all || participants.includes(undefined)) return { plans: undefined, isReader: false }
-  const plans = all.filter((_, i) => mayWrite(participants[i] ?? [], { mvUid }))
-  return { plans, isReader: plans.length === 0 && all.length > 0 }
+  if (!allPlans || participants.includes(undefined)) return { plans: undefined, isReader: false }
+  const plans = allPlans.filter((_, i) => mayWrite(participants[i] ?? [], { mvUid }))
+  return { plans, isReader: plans.length === 0 && allPlans.length > 0 }
 }

@@ -83,8 +83,8 @@ function alignSeries(series: readonly PlotSeries[]): UPlot.AlignedData {
   return isAligned ? [first[0], ...tables.map(([, values]) => values)] : UPlot.join(tables)
 }
 
-const isEqual = (some: readonly number[], others: readonly number[]): boolean =>
-  some.length === others.length && some.every((one, at) => one === others[at])
+const isEqual = (some: readonly number[], otherNumbers: readonly number[]): boolean =>
+  some.length === otherNumbers.length && some.every((one, at) => one === otherNumbers[at])
 
 /** Shades areas between their limits, and writes the name into each that is high enough. */
 function drawAreas({ ctx, bbox, scales, valToPos }: UPlot, areas: readonly PlotArea[], text: string): void {

@@ -7,8 +7,8 @@ const FIND = 'find'
 
 /** A search field for a list that is on the page as a whole. */
 export function useFind(): (...texts: (string | undefined)[]) => boolean {
-  const found = (useRoute().query.get(FIND) ?? '').toLowerCase()
-  return (...texts) => texts.some((text) => text?.toLowerCase().includes(found))
+  const soughtText = (useRoute().query.get(FIND) ?? '').toLowerCase()
+  return (...texts) => texts.some((text) => text?.toLowerCase().includes(soughtText))
 }
 
 /** Searches while somebody types. The URL holds the search. */
