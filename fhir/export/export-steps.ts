@@ -126,8 +126,8 @@ function positionAfter(
 
 /** Compresses the lines of a step, in parts that the database can store. */
 async function createChunks({ _id, userId, expiresAt, steps }: StoredExport, { lines }: ExportStep) {
-  const parts = [...lines].flatMap(([section, all]) =>
-    joinLines(all).map((text, part) => ({ id: chunkId(_id, section, steps, part), text })),
+  const parts = [...lines].flatMap(([section, sectionLines]) =>
+    joinLines(sectionLines).map((text, part) => ({ id: chunkId(_id, section, steps, part), text })),
   )
   return Promise.all(
     parts.map(async ({ id, text }) => ({

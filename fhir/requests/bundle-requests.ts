@@ -272,10 +272,10 @@ export class BundleRequests {
   ): Promise<PreparedEntry> {
     const condition = conditionOf(entry)
     if (condition) limits.requireTime()
-    const found = condition && (await this.#resources.findOne(caller, entry.type, condition))
-    limits.count({ resource: found })
+    const match = condition && (await this.#resources.findOne(caller, entry.type, condition))
+    limits.count({ resource: match })
     limits.requireBudget()
-    return { entry, id: entry.id ?? (found ? String(found.id) : newId), newId, found }
+    return { entry, id: entry.id ?? (match ? String(match.id) : newId), newId, match }
   }
 
   async #execute(
@@ -297,14 +297,14 @@ export class BundleRequests {
     preparedEntry: PreparedEntry,
     tx: Transaction | undefined,
   ): Promise<EntryResponse> {
-    const { entry, id, found } = preparedEntry
+    const { entry, id, match } = preparedEntry
     const droppedPaths: string[] = []
     const onDropped = (paths: readonly string[]) => void droppedPaths.push(...paths)
     const expected = expectedVersions(entry)
     const isLenient = request.preferences.handling === 'lenient'
     const options = { expected, tx, onDropped: isLenient ? onDropped : undefined }
     if (entry.method === 'DELETE') {
-      if (entry.id !== undefined || found)
+      if (entry.id !== undefined || match)
         await this.#resources.remove(request.caller, entry.type, id, options)
       return { response: { status: '204' } }
     }
@@ -317,11 +317,11 @@ export class BundleRequests {
     preparedEntry: PreparedEntry,
     options: ResourceWrite,
   ): Promise<WrittenResource> {
-    const { entry, id, found } = preparedEntry
+    const { entry, id, match } = preparedEntry
     const { method, type, resource, patch } = entry
     if (method === 'PATCH') return this.#resources.patch(caller, { type, id }, patch ?? [], options)
-    if (method === 'POST' && found) return { resource: found, created: false }
-    const isNew = method === 'POST' || (entry.id === undefined && !found)
+    if (method === 'POST' && match) return { resource: match, created: false }
+    const isNew = method === 'POST' || (entry.id === undefined && !match)
     if (isNew && method === 'PUT') requireCreatableByUpdate(type, resource?.id, options)
     const resourceWithId = { ...resource, id: resource?.id ?? id } as FhirResource
     const condition = conditionOf(entry)
@@ -420,7 +420,7 @@ interface PreparedEntry {
   /** The id that a new resource gets. */
   newId: string
   /** The resource that its condition matches. */
-  found: FhirResource | undefined
+  match: FhirResource | undefined
 }
 
 /** FHIR prescribes this order, whatever that of the entries; reads follow. */
@@ -432,8 +432,8 @@ const PARENT_TYPES = ['Goal', 'CarePlan']
 const byParents = (a: PreparedEntry, b: PreparedEntry): number =>
   PARENT_TYPES.indexOf(b.entry.type) - PARENT_TYPES.indexOf(a.entry.type)
 
-const isCreating = ({ entry, found }: PreparedEntry): boolean =>
-  !found && (entry.method === 'POST' || (entry.method === 'PUT' && entry.id === undefined))
+const isCreating = ({ entry, match }: PreparedEntry): boolean =>
+  !match && (entry.method === 'POST' || (entry.method === 'PUT' && entry.id === undefined))
 
 const isReading = ({ entry }: PreparedEntry): boolean => entry.method === 'GET'
 
@@ -458,8 +458,8 @@ function requireDistinct(
 ): void {
   const keys = new Set<string>()
   const violations: Violation[] = []
-  for (const { entry, id, found } of preparedEntries.filter((one) => one.entry.method !== 'GET')) {
-    const condition = found ? undefined : conditionOf(entry)
+  for (const { entry, id, match } of preparedEntries.filter((one) => one.entry.method !== 'GET')) {
+    const condition = match ? undefined : conditionOf(entry)
     const key = condition ? keyOf(entry.type, condition) : `${entry.type}/${id}`
     const message = 'must not write a resource that another entry writes'
     if (keys.has(key))

@@ -464,7 +464,7 @@ export class FhirResources {
     if (search.criteria.length === 0)
       throw new ServiceError('PreconditionFailed', { detail: 'The condition must have search parameters.' })
     const { resources } = await perform(caller, { ...search, count: 2, total: false, after: undefined })
-    const [found, another] = resources
+    const [match, another] = resources
     if (another)
       throw new ServiceError('PreconditionFailed', {
         detail: 'The condition matches several resources. Change it so that it matches one.',
@@ -472,6 +472,6 @@ export class FhirResources {
           { path: '', code: 'multiple-matches', message: 'Several resources match the condition' },
         ],
       })
-    return found
+    return match
   }
 }

@@ -77,15 +77,15 @@ export async function listVersions(
     .filter(({ description }) => mayFind(caller, description))
     .flatMap(({ source: { collections = [] } }) => collections)
     .filter((name) => isReadableByHelper(caller, helperActOf(name)))
-  const { found, unread } = await findVersions(
+  const { versionsWithChanges, unread } = await findVersions(
     { from, count },
     (position, limit) =>
       listChanges(context.db, caller, { ehrIds: ehrs.searched, collections, since, from: position, limit }),
     (change) =>
       types.flatMap(({ description, source }) => limitVersions(caller, description, source, change)),
   )
-  const page = found.slice(0, count)
-  const following = found[count]
+  const page = versionsWithChanges.slice(0, count)
+  const following = versionsWithChanges[count]
   const next = following
     ? encodePosition({ ...following.change, offset: following.offset })
     : unread && cursorEncryption?.encrypt(encodePosition({ ...unread, offset: 0 }))
@@ -102,7 +102,7 @@ async function findVersions(
   { from, count }: { from: Position | undefined; count: number },
   readChanges: (from: ChangePlace | undefined, limit: number) => Promise<ListedChange[]>,
   versionsOf: (change: ListedChange) => ResourceVersion[],
-): Promise<{ found: FoundVersion[]; unread: ListedChange | undefined }> {
+): Promise<{ versionsWithChanges: FoundVersion[]; unread: ListedChange | undefined }> {
   const versionsWithChanges: FoundVersion[] = []
   let unread: ListedChange | undefined
   for (let round = 0; round < MAX_ROUNDS && versionsWithChanges.length <= count; round++) {
@@ -117,7 +117,7 @@ async function findVersions(
     unread = changes[size]
     if (!unread) break
   }
-  return { found: versionsWithChanges, unread }
+  return { versionsWithChanges, unread }
 }
 
 /** Each EHR has an entry for each kind of its changed records, or one that tells that there were none. */

@@ -96,11 +96,11 @@ class Patients implements ResourceSource {
   async #findByIds(caller: Caller, ids: readonly string[]): Promise<EhrView[]> {
     if (ids.length > MAX_EHRS)
       throw parameterError('_id', 'too-costly', `must have at most ${MAX_EHRS} values`)
-    const [anonymizedIds, ...found] = await Promise.all([
+    const [anonymizedIds, ...ehrs] = await Promise.all([
       findAnonymizedEhrs(this.#context, caller),
       ...ids.map((id) => this.#ehrs.get(caller, id).catch(ifNotFound(undefined))),
     ])
-    return found.flatMap((ehr) => (ehr ? hideSubject(ehr, anonymizedIds) : []))
+    return ehrs.flatMap((ehr) => (ehr ? hideSubject(ehr, anonymizedIds) : []))
   }
 
   /** @throws InvalidInput for a caller of too many EHRs */

@@ -227,8 +227,13 @@ export class SubscriptionEvents {
       return (await this.#append(progress, matches, formatPosition(to), recovered.gap)) !== undefined
     }
     for await (const changes of changeBatches) {
-      const { all, gap } = await this.#withContents(caller, search, changes)
-      progress = await this.#append(progress, await match(all), String(changes.at(-1)?.position), gap)
+      const { changesWithContents, gap } = await this.#withContents(caller, search, changes)
+      progress = await this.#append(
+        progress,
+        await match(changesWithContents),
+        String(changes.at(-1)?.position),
+        gap,
+      )
       if (!progress) return false
     }
     const isFarBehind = to.batch - from.batch > MAX_LAG_BATCHES
@@ -240,7 +245,7 @@ export class SubscriptionEvents {
     caller: Caller,
     { type, hasDeletions }: SubscriptionCriteria,
     changes: readonly RecordChange[],
-  ): Promise<{ all: RecordChange[]; gap: number }> {
+  ): Promise<{ changesWithContents: RecordChange[]; gap: number }> {
     const { collections = [] } = this.#typeOf(type).source
     const changesWithContents: RecordChange[] = []
     let gap = 0
@@ -261,7 +266,7 @@ export class SubscriptionEvents {
       for (const one of contents ?? [])
         changesWithContents.push(isDeleted ? hiddenDeletion(one, change) : returnOf(one, change))
     }
-    return { all: changesWithContents, gap }
+    return { changesWithContents, gap }
   }
 
   /** Finds the changes that match the criteria now, for each resource that they have changed. */

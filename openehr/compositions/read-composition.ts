@@ -46,11 +46,11 @@ export async function readComposition<T extends { template: Template }>(
   slice = new TimeSlice(),
 ): Promise<{ object: RmObject; template: T }> {
   const { json, violations: unread } = await readSent(input, find, currentTime, slice)
-  const { object, violations: found } = await runInTimeSlices(
+  const { object, violations: parsingViolations } = await runInTimeSlices(
     readCanonicalJsonInSteps(json, 'COMPOSITION'),
     slice,
   )
-  const violations = [...unread, ...found]
+  const violations = [...unread, ...parsingViolations]
   const templateId = valueAt(object, 'archetype_details', 'template_id', 'value')
   const template = typeof templateId === 'string' ? await find(templateId) : undefined
   const broken =

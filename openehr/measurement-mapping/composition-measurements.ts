@@ -78,16 +78,16 @@ function toDerivedWrite(
     id,
     isNew,
     parentId: carePlanId ?? ehrId,
-    decide({ found, at, first }) {
+    decide({ document, at, first }) {
       const decisions = new WriteDecider({ ...kind, refuseChange: undefined }, format, () => at)
       const key = { id, ehrId } as never
-      if (!found)
+      if (!document)
         return isGone
           ? undefined
           : decisions.decideCreate(caller, [{ ...record, id }], permissions, null, first)
-      if (isGone) return decisions.decideRemoval(caller, key, found)
-      if (isSame(found)) return undefined
-      return decisions.decideUpdate(caller, key, found, () => record)
+      if (isGone) return decisions.decideRemoval(caller, key, document)
+      if (isSame(document)) return undefined
+      return decisions.decideUpdate(caller, key, document, () => record)
     },
   }
 }

@@ -105,10 +105,10 @@ function* follow(
       if (isRmObject(one)) claimedObjects.add(one)
       yield { value: one }
     } else if (isRmObject(one) && one._type === 'ELEMENT') {
-      const [found] = follow(one, { steps, isOpen } as FormNode, claimedObjects, stepIndex + 1)
-      if (!found && one.value !== undefined) continue
+      const [inner] = follow(one, { steps, isOpen } as FormNode, claimedObjects, stepIndex + 1)
+      if (!inner && one.value !== undefined) continue
       claimedObjects.add(one)
-      yield { value: found?.value, element: one }
+      yield { value: inner?.value, element: one }
     } else if (isRmObject(one))
       yield* follow(one, { steps, isOpen } as FormNode, claimedObjects, stepIndex + 1)
   }

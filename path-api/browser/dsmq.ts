@@ -50,7 +50,7 @@ interface DsmqOptions {
 {
   const words = {
     en: {
-      answered: (answered: number, all: number) => `${answered} of ${all} answered`,
+      answered: (answered: number, total: number) => `${answered} of ${total} answered`,
       back: 'Back',
       next: 'Next',
       send: 'Send',
@@ -66,7 +66,7 @@ interface DsmqOptions {
       notStored: 'Your answers were not stored. Please try again.',
     },
     nl: {
-      answered: (answered: number, all: number) => `${answered} van ${all} beantwoord`,
+      answered: (answered: number, total: number) => `${answered} van ${total} beantwoord`,
       back: 'Terug',
       next: 'Verder',
       send: 'Versturen',

@@ -103,7 +103,7 @@ export const auditPages = [
         names,
         includesOwn: own,
         ehrId: selectedEhrId,
-        all: ownEhrs,
+        ownEhrs,
         lang,
       })
     },
@@ -177,7 +177,7 @@ interface AccessList {
   includesOwn: boolean
   ehrId: string
   /** EHRs about the patient, the account EHR first. */
-  all: readonly { id: string; createdAt: string }[]
+  ownEhrs: readonly { id: string; createdAt: string }[]
   /** Language named by the URL. */
   lang: string | undefined
 }
@@ -197,9 +197,9 @@ function personLabel(userId: string, names: Map<string, string>, language: Inter
 }
 
 /** Shows which EHR is open and links to the others, if there are several. */
-function renderEhrChooser(language: InterfaceLanguage, { all, ehrId: openId, lang }: AccessList) {
-  if (all.length < 2) return ''
-  const links = all.map(({ id, createdAt }) => {
+function renderEhrChooser(language: InterfaceLanguage, { ownEhrs, ehrId: openId, lang }: AccessList) {
+  if (ownEhrs.length < 2) return ''
+  const links = ownEhrs.map(({ id, createdAt }) => {
     const label = `${translate(language, 'recordSince')} ${createdAt.slice(0, 10)} (${id})`
     return id === openId
       ? markup`<p><strong aria-current="page">${label}</strong></p>`

@@ -236,16 +236,16 @@ function coerceQuery(
     if (sameNamed) sameNamed.push(text)
     else byName.set(name, [text])
   }
-  for (const [name, all] of byName) {
+  for (const [name, sameNamed] of byName) {
     if (name === 'authToken') continue // read by token.ts
     const schema = Object.hasOwn(properties, name) ? properties[name] : undefined
     // Accepts `a,b` and repeated parameters.
     if (schema?.type === 'array')
-      values[name] = all
+      values[name] = sameNamed
         .flatMap((text) => text.split(','))
         .filter(Boolean)
         .map((text) => convertText(text, schema.items))
-    else values[name] = all.length > 1 ? all : convertText(all[0] ?? '', schema)
+    else values[name] = sameNamed.length > 1 ? sameNamed : convertText(sameNamed[0] ?? '', schema)
   }
   return values
 }

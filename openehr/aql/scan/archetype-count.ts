@@ -45,7 +45,7 @@ export async function countArchetypeByIndex(
   const hasArchetype = { archetypes: archetypeId }
   const options = { maxTimeMS: AQL_TIMEOUT_MS, hint: COMPOSITION_INDEX_KEYS.archetypes }
   const archetypeViews = views.filter(({ head }) => head.archetypes.includes(archetypeId))
-  const [repeating, all, withheldCount, ...counts] = await Promise.all([
+  const [repeating, compositionCount, withheldCount, ...counts] = await Promise.all([
     findRepeating(db, archetypeId),
     compositions.countDocuments(hasArchetype, options),
     hiddenFilter ? compositions.countDocuments({ ...hasArchetype, ...hiddenFilter }, options) : 0,
@@ -54,7 +54,7 @@ export async function countArchetypeByIndex(
   if (repeating.length > MAX_COUNTED_SINGLY) return undefined
   const repeats = repeating.filter(({ ehrId }) => !withheldIds.has(String(ehrId)))
   const more = repeats.map(({ facts }) => occurrenceCount(facts as Fact[], archetypeId) - 1)
-  return [all - withheldCount, ...more, ...counts].reduce((sum, one) => sum + one, 0)
+  return [compositionCount - withheldCount, ...more, ...counts].reduce((sum, one) => sum + one, 0)
 }
 
 /** The compositions in which the archetype occurs more than once. At most MAX_COUNTED_SINGLY + 1, which means too many. */
@@ -75,10 +75,10 @@ async function countShown(
 ): Promise<number> {
   const documents = documentCollection({ db }, kind.collection)
   const options = { maxTimeMS: AQL_TIMEOUT_MS }
-  const [all, others, hiddenCount] = await Promise.all([
+  const [totalCount, otherCount, hiddenCount] = await Promise.all([
     documents.countDocuments({}, options),
     filters ? documents.countDocuments(filters.others, options) : 0,
     hiddenFilter ? documents.countDocuments({ ...filters?.shown, ...hiddenFilter }, options) : 0,
   ])
-  return all - others - hiddenCount
+  return totalCount - otherCount - hiddenCount
 }

@@ -124,14 +124,14 @@ const endMissedAlerts = (
     ),
   parentId: carePlanId,
   isNew: false,
-  decide({ found, at }) {
-    if (!found || found.alertState === 'RESOLVED') return undefined
+  decide({ document, at }) {
+    if (!document || document.alertState === 'RESOLVED') return undefined
     const change = (current: SavedRecord<EventRecord>) =>
       withServiceFields({ ...current, data: { ...current.data, state: 'CORRECTED' } }, at, current)
     return new WriteDecider(Event, eventFormat, () => at).decideUpdate(
       caller,
-      { id: found._id, ehrId },
-      found,
+      { id: document._id, ehrId },
+      document,
       change,
     )
   },
@@ -159,12 +159,12 @@ function reconcileAlert(
   caller: Caller,
   permissions: Permissions,
   { id, ehrId, carePlanId, timestamp }: MeasurementRecord,
-  { found, alert, isDeleted, at, first }: AlertState,
+  { document, alert, isDeleted, at, first }: AlertState,
 ) {
   const decisions = new WriteDecider(Event, eventFormat, () => at)
   const key = { id, ehrId }
-  if (found && isDeleted) return decisions.decideRemoval(caller, key, found)
-  if (!found) {
+  if (document && isDeleted) return decisions.decideRemoval(caller, key, document)
+  if (!document) {
     if (!alert) return undefined
     const former = first.deleted && eventFormat.fromStored(first.deleted)
     const event = withServiceFields({ ehrId, carePlanId, ...alert }, at, former)
@@ -172,7 +172,7 @@ function reconcileAlert(
   }
   const change = (current: SavedRecord<EventRecord>) =>
     withServiceFields({ ...current, ...(alert ?? toCorrectedAlert(current, timestamp)) }, at, current)
-  return decisions.decideUpdate(caller, key, found, change)
+  return decisions.decideUpdate(caller, key, document, change)
 }
 
 /** Adds the fields that the service sets. What people have done about an alert outlives its corrections. */

@@ -37,8 +37,8 @@ const sourceElement: FhirElement = {
   read: ({ informationSource }) => {
     const { type, reference } = (informationSource ?? {}) as { type?: unknown; reference?: unknown }
     const isOf = (name: string) => type === name || referencedId(reference, name) !== undefined
-    const [found] = Object.entries(SOURCE_TYPES).find(([, name]) => isOf(name)) ?? []
-    return { informationSource: found ?? type }
+    const [sourceType] = Object.entries(SOURCE_TYPES).find(([, name]) => isOf(name)) ?? []
+    return { informationSource: sourceType ?? type }
   },
 }
 

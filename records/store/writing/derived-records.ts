@@ -101,7 +101,7 @@ async function writeToCollection(
   const documentWrites = new DocumentWrites(await findDocumentsById(documents, there, tx.session))
   const following: DerivedWrite[] = []
   for (const { id, parentId, isNew, decide, moveContents } of singleWrites) {
-    const state = { found: documentWrites.find(id), rules: rules.get(parentId) ?? {}, at: clock() }
+    const state = { document: documentWrites.find(id), rules: rules.get(parentId) ?? {}, at: clock() }
     let decision = decide({ ...state, first: { version: 1 } })
     const [write] = decision?.writes ?? []
     if (write && !write.filter && !isNew) {

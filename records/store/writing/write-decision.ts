@@ -49,7 +49,7 @@ export interface FirstVersion {
 
 /** The inputs on which the write of a derived record depends. */
 export interface DerivedState {
-  found: ParseDocument | null
+  document: ParseDocument | null
   rules: ParentRules
   at: Date
   first: FirstVersion

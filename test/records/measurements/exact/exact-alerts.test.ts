@@ -214,7 +214,7 @@ function derivedAlert(kind: MeasurementKind, values: Values, thresholds: unknown
     kind.recordDerivation?.deriveWrites(caller, { before: null, after, permissions } as never) ?? []
   const document = { json: JSON.stringify({ [kind.path]: thresholds }) } as unknown as ParseDocument
   const rules = { [PlanThresholds.collection]: document }
-  const state = { found: null, rules, at: new Date(), first: { version: 1 } }
+  const state = { document: null, rules, at: new Date(), first: { version: 1 } }
   const alert = write?.decide(state)?.writes[0]?.document
   return (alert as { data?: { band?: { code: string } } } | undefined)?.data?.band?.code
 }
