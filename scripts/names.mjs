@@ -11,8 +11,8 @@ Reads the syntax of the product and of its tests, and fails if:
   - a constant of time does not say its unit (_MS or _S) or what it limits, or has two values by the same name
   - the name of a limit does not begin with MAX_ or MIN_
   - no export of a file resembles the file's name
-  - the whole name of a variable, parameter or private member is a participle or preposition, such as "known" or "of"; in tests, only
-    "all", "found", "late" and "others" are refused
+  - the whole name of a variable, parameter or private member is a participle, preposition or pronoun, such as "known", "of" or "others"; in
+    tests, only "all", "found", "late" and "others" are refused
   - a test title does not begin with a verb or the subject
 `
 const TESTS = ['packages', 'test']
@@ -191,8 +191,8 @@ const BARE_PARTICIPLES = new Set(
 /** Words between nouns. A name needs the noun. */
 const NO_NOUNS = new Set('about beside by here is it of own than then those what'.split(' '))
 
-const NAMES_WITHOUT_NOUN = new Set([...BARE_PARTICIPLES, ...NO_NOUNS])
 const TEST_NAMES_WITHOUT_NOUN = new Set(['all', 'found', 'late', 'others'])
+const NAMES_WITHOUT_NOUN = new Set([...BARE_PARTICIPLES, ...NO_NOUNS, ...TEST_NAMES_WITHOUT_NOUN])
 
 const isPrivateMember = (node) =>
   (ts.isPropertyDeclaration(node) || ts.isMethodDeclaration(node)) && ts.isPrivateIdentifier(node.name)

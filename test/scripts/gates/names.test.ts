@@ -58,6 +58,11 @@ describe('npm run names', () => {
       'server/senders.ts:1: known: say what it is, by a noun, as in knownIds',
     ],
     [
+      'a parameter that does not say what was found',
+      { 'server/counts.ts': 'export const countOf = (found: string[]) => found.length\n' },
+      'server/counts.ts:1: found: say what it is, by a noun, as in knownIds',
+    ],
+    [
       'a private member that is named by a participle',
       { 'server/readers.ts': 'export class Readers {\n  #seen = 0\n}\n' },
       'server/readers.ts:2: seen: say what it is, by a noun, as in knownIds',
