@@ -5,7 +5,14 @@ import { createGoal, createPatient, createPlan, createWeight } from '../harness/
 import { assertStatus } from '../harness/clients/path-client.ts'
 import { endOtherSessions } from '../harness/people/people.ts'
 import { service } from '../harness/service/service.ts'
-import { assertNoFaults, button, logInOn, menu, useConsoleBrowser } from './open-console.ts'
+import {
+  assertNoFaults,
+  button,
+  logInOn,
+  menu,
+  pressAndLoseAnswer,
+  useConsoleBrowser,
+} from './open-console.ts'
 
 const upper = (page: Page) => page.getByLabel('Upper pressure', { exact: true })
 
@@ -119,18 +126,9 @@ describe('the console', () => {
     const { patient, page } = await openLoggedIn('measure?kind=heartrate')
     const planId = await createPlan(patient)
     const goalId = await createGoal(patient, planId)
-    const losePost = async (path: string) => {
-      await page.route(path, async (route) => {
-        if (route.request().method() === 'POST') await route.fetch()
-        return route.request().method() === 'POST' ? route.abort('connectionreset') : route.continue()
-      })
-    }
     const save = async (path: string, label: string, text: string) => {
-      await losePost(path)
       await page.getByLabel(label, { exact: true }).fill(text)
-      await button(page, 'Save').click()
-      await page.getByText('There is no connection.').waitFor()
-      await page.unroute(path)
+      await pressAndLoseAnswer(page, 'Save', path)
       await page.reload()
       assert.equal(await page.getByLabel(label, { exact: true }).inputValue(), text)
       await button(page, 'Save').click()
@@ -149,17 +147,11 @@ describe('the console', () => {
   it('sends a message about another plan after a lost answer', async () => {
     const { patient, page } = await openLoggedIn('messages/new')
     const plans = [await createPlan(patient, { name: 'Asthma' }), await createPlan(patient, { name: 'Gout' })]
-    await page.route('**/chat/careplan/*', async (route) => {
-      await route.fetch()
-      return route.abort('connectionreset')
-    })
     const plan = page.getByLabel('Does it belong to a plan?')
     await plan.selectOption('Asthma')
     await page.getByLabel('What is it about?').fill('The new tablets')
     await page.getByLabel('Your message').fill('When do I take them?')
-    await button(page, 'Send').click()
-    await page.getByText('There is no connection.').waitFor()
-    await page.unroute('**/chat/careplan/*')
+    await pressAndLoseAnswer(page, 'Send', '**/chat/careplan/*')
     await plan.selectOption('Gout')
     await button(page, 'Send').click()
     await page.getByRole('heading', { name: 'The new tablets' }).waitFor()

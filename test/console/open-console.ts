@@ -77,6 +77,18 @@ export async function goTo(page: Page, path: string): Promise<void> {
   await page.locator('main:not(:has(.skeleton)) h1').waitFor()
 }
 
+/** Presses a button; the answers to its request are lost. @param path of the request */
+export async function pressAndLoseAnswer(page: Page, name: string, path: string): Promise<void> {
+  await page.route(path, async (route) => {
+    if (route.request().method() !== 'POST') return route.continue()
+    await route.fetch()
+    return route.abort('connectionreset')
+  })
+  await button(page, name).click()
+  await page.getByText('There is no connection.').first().waitFor()
+  await page.unroute(path)
+}
+
 const nameOfFocus = `(() => {
   const one = document.activeElement
   return [one?.labels?.[0]?.textContent, one?.getAttribute('aria-label'), one?.textContent].find((text) => text) ?? ''

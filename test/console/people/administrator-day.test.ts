@@ -6,7 +6,15 @@ import { waitForMail } from '../../harness/people/mail.ts'
 import { createAddress, createAdmin, createPerson, logIn, type Person } from '../../harness/people/people.ts'
 import { service } from '../../harness/service/service.ts'
 import { waitUntil } from '../../harness/wait.ts'
-import { assertNoFaults, button, logInOn, menu, tabTo, useConsoleBrowser } from '../open-console.ts'
+import {
+  assertNoFaults,
+  button,
+  logInOn,
+  menu,
+  pressAndLoseAnswer,
+  tabTo,
+  useConsoleBrowser,
+} from '../open-console.ts'
 
 describe('the day of an administrator', () => {
   const opened = useConsoleBrowser()
@@ -107,6 +115,7 @@ describe('the day of an administrator', () => {
     const email = createAddress()
     await page.getByLabel('E-mail address').last().fill(email)
     await page.getByLabel('Modeller').check()
+    await pressAndLoseAnswer(page, 'Make the account', '**/auth/manage/account')
     await button(page, 'Make the account').click()
     await page.getByText(`The account is made. ${email} gets a mail`).waitFor()
     assert.ok((await waitForMail(email)).link)
@@ -168,6 +177,7 @@ describe('the day of an administrator', () => {
     await page.getByRole('alert').getByRole('button').first().click()
     assert.equal(await page.evaluate('document.activeElement.name'), 'redirectUris')
     await page.getByLabel('Redirect addresses').fill('https://app.example.org/callback')
+    await pressAndLoseAnswer(page, 'Register', '**/auth/app')
     await button(page, 'Register').click()
     const note = page.getByText('Client secret, which is not shown again:')
     const firstSecret = await note.textContent()
@@ -190,6 +200,7 @@ describe('the day of an administrator', () => {
     const name = `Laboratory ${admin.mvUid}`
     await page.getByLabel('Name of the system').fill(name)
     await page.getByLabel('queries all records').check()
+    await pressAndLoseAnswer(page, 'Register', '**/auth/system')
     await button(page, 'Register').click()
     const texts = async () => {
       const [id = '', secret = ''] = await page.locator('.note code').allTextContents()

@@ -12,7 +12,15 @@ import { assertStatus } from '../../harness/clients/path-client.ts'
 import { createHelper, inviteHelper } from '../../harness/people/helper-invitations.ts'
 import { createPerson, nameProfile, type Person } from '../../harness/people/people.ts'
 import { service } from '../../harness/service/service.ts'
-import { assertNoFaults, button, goTo, logInOn, menu, useConsoleBrowser } from '../open-console.ts'
+import {
+  assertNoFaults,
+  button,
+  goTo,
+  logInOn,
+  menu,
+  pressAndLoseAnswer,
+  useConsoleBrowser,
+} from '../open-console.ts'
 
 async function rename(person: Person, displayName: string): Promise<void> {
   await nameProfile(person, displayName)
@@ -52,8 +60,12 @@ describe('a helper in the console', () => {
       assert.equal(await page.getByLabel('Code of the helper').inputValue(), piet.mvUid)
       await field.fill(day)
     }
+    await pressAndLoseAnswer(page, 'Invite', `**/profile/${anna.mvUid}/helper`)
     await button(page, 'Invite').click()
+    await page.getByText('This is in the list now.').last().waitFor()
     await page.getByText('Has not accepted yet.').waitFor()
+    const invitation = await anna.call('GET', `/profile/${anna.mvUid}/helper/${piet.mvUid}`)
+    assert.equal(invitation.headers.get('etag'), '"1"')
     assertNoFaults(page)
   })
 

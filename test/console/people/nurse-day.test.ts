@@ -27,6 +27,7 @@ import {
   logInByKeyboard,
   logInOn,
   menu,
+  pressAndLoseAnswer,
   register,
   registerByKeyboard,
   tabTo,
@@ -220,7 +221,9 @@ describe('the first day of a nurse', () => {
     await page.getByRole('alert').waitFor()
     const tomorrow = new Date(Date.now() + 86_400_000).toISOString().slice(0, 16)
     await page.getByLabel('Until').fill(tomorrow)
+    await pressAndLoseAnswer(page, 'Hand over', '**/worklist/handover')
     await button(page, 'Hand over').click()
+    await page.getByText('This is in the list now.').waitFor()
     await page.getByText('You handed over your list to Nurse Bo').waitFor()
     const other = await openWorklist(colleague)
     await other.getByText('1 for you').waitFor()

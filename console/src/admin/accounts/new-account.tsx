@@ -5,7 +5,7 @@ import type { Role } from '../../model/me.ts'
 import { api } from '../../session/user-session.ts'
 import { useText } from '../../texts/translate.ts'
 import { TextField } from '../../ui/form/field.tsx'
-import { Form, useSubmit } from '../../ui/form/form.tsx'
+import { Form, useCreation, useSubmit } from '../../ui/form/form.tsx'
 import { ACCOUNTS_KEY } from './accounts-query.ts'
 import { RoleFields } from './role-fields.tsx'
 
@@ -25,10 +25,11 @@ export function NewAccount({ mvUid }: { mvUid: string }) {
     email: '',
     roles: [],
   }))
+  const create = useCreation()
   const form = useSubmit(async () => {
     const { name, email, roles } = draft
     const body = { name: name.trim(), email: email.trim(), roles, invite: true }
-    await api.POST('/auth/manage/account', { body })
+    await create(body, (request) => api.POST('/auth/manage/account', request))
     clear()
     setInvitedEmail(body.email)
     await queries.invalidateQueries({ queryKey: ACCOUNTS_KEY })

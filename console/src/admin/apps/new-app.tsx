@@ -4,7 +4,7 @@ import { api } from '../../session/user-session.ts'
 import { useText } from '../../texts/translate.ts'
 import { SelectField, TextField } from '../../ui/form/field.tsx'
 import { linesOf, parseJson } from '../../ui/form/fields-problem.ts'
-import { Form, useSubmit } from '../../ui/form/form.tsx'
+import { Form, useCreation, useSubmit } from '../../ui/form/form.tsx'
 import type { NewClientProps } from '../registrations-page.tsx'
 import { APPS_KEY, type ListedApp } from './apps-query.ts'
 
@@ -25,6 +25,7 @@ export function NewApp({ mvUid, onRegistered }: NewClientProps) {
   const queries = useQueryClient()
   const { draft, change, clear } = useDraft(`${mvUid} new app`, emptyApp)
   const { name, authentication, launchUrl, jwks } = draft
+  const create = useCreation()
   const form = useSubmit(async () => {
     const body = {
       name: name.trim(),
@@ -34,7 +35,7 @@ export function NewApp({ mvUid, onRegistered }: NewClientProps) {
       ...(launchUrl.trim() && { launchUrl: launchUrl.trim() }),
       ...(authentication === 'key' && { jwks: parseJson(jwks, 'jwks') as NonNullable<ListedApp['jwks']> }),
     }
-    const { data } = await api.POST('/auth/app', { body })
+    const { data } = await create(body, (request) => api.POST('/auth/app', request))
     clear()
     onRegistered(data)
     await queries.invalidateQueries({ queryKey: APPS_KEY })

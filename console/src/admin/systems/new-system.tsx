@@ -3,7 +3,7 @@ import { useDraft } from '../../browser/drafts.ts'
 import { api } from '../../session/user-session.ts'
 import { useText } from '../../texts/translate.ts'
 import { CheckField, TextField } from '../../ui/form/field.tsx'
-import { Form, useSubmit } from '../../ui/form/form.tsx'
+import { Form, useCreation, useSubmit } from '../../ui/form/form.tsx'
 import type { NewClientProps } from '../registrations-page.tsx'
 import { type ListedSystem, SYSTEMS_KEY } from './systems-query.ts'
 
@@ -17,8 +17,10 @@ export function NewSystem({ mvUid, onRegistered }: NewClientProps) {
   const queries = useQueryClient()
   const { draft, change, clear } = useDraft(`${mvUid} new system`, emptySystem)
   const { name, roles } = draft
+  const create = useCreation()
   const form = useSubmit(async () => {
-    const { data } = await api.POST('/auth/system', { body: { name: name.trim(), roles } })
+    const body = { name: name.trim(), roles }
+    const { data } = await create(body, (request) => api.POST('/auth/system', request))
     clear()
     onRegistered(data)
     await queries.invalidateQueries({ queryKey: SYSTEMS_KEY })

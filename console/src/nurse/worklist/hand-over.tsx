@@ -7,7 +7,7 @@ import { formatMoment, personName, toTypedTime } from '../../texts/format.ts'
 import { isolate, useText } from '../../texts/translate.ts'
 import { FailureNote } from '../../ui/failure-note.tsx'
 import { SelectField, TextField } from '../../ui/form/field.tsx'
-import { Form, useSubmit } from '../../ui/form/form.tsx'
+import { Form, useCreation, useSubmit } from '../../ui/form/form.tsx'
 import { Loaded } from '../../ui/loaded.tsx'
 import { colleaguesQuery } from '../alerts/worklist-query.ts'
 import { HandoverHistory } from './handover-history.tsx'
@@ -115,6 +115,7 @@ function HandOverForm({ mvUid, colleagues }: { mvUid: string; colleagues: readon
     until: '',
     reason: '',
   }))
+  const create = useCreation()
   const form = useSubmit(async () => {
     const body = {
       to: draft.to,
@@ -122,7 +123,7 @@ function HandOverForm({ mvUid, colleagues }: { mvUid: string; colleagues: readon
       ...(draft.from && { from: toTypedTime(draft.from) }),
       ...(draft.reason.trim() && { reason: draft.reason.trim() }),
     }
-    await api.POST('/worklist/handover', { body })
+    await create(body, (request) => api.POST('/worklist/handover', request))
     clear()
     await queries.invalidateQueries({ queryKey: WORKLIST_KEY })
   })

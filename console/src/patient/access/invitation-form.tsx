@@ -5,7 +5,7 @@ import { api, type HelperAct } from '../../session/user-session.ts'
 import { today, toTypedTime } from '../../texts/format.ts'
 import { useText } from '../../texts/translate.ts'
 import { CheckField, SelectField, TextField } from '../../ui/form/field.tsx'
-import { Form, useSubmit } from '../../ui/form/form.tsx'
+import { Form, useCreation, useSubmit } from '../../ui/form/form.tsx'
 
 const RELATIONS = ['PARENT', 'CHILD', 'PARTNER', 'GUARDIAN', 'OTHER'] as const
 type Relation = (typeof RELATIONS)[number]
@@ -38,6 +38,7 @@ export function InvitationForm({ mvUid }: { mvUid: string }) {
   const queries = useQueryClient()
   const { draft, change, clear } = useDraft(`${mvUid} helper`, createDraft)
   const { helperId, relation, acts, from, until } = draft
+  const create = useCreation(mvUid)
   const form = useSubmit(async () => {
     const body = {
       mvUid: helperId.trim(),
@@ -46,7 +47,8 @@ export function InvitationForm({ mvUid }: { mvUid: string }) {
       ...((from === '' || from > today()) && { from: toTypedTime(`${from}T00:00:00`) }),
       until: toTypedTime(`${until}T23:59:59`),
     }
-    await api.POST('/profile/{mvUid}/helper', { params: { path: { mvUid }, header: {} }, body })
+    const params = { path: { mvUid }, header: {} }
+    await create(body, (request) => api.POST('/profile/{mvUid}/helper', { params, ...request }))
     clear()
     await queries.invalidateQueries(helpersQuery(mvUid))
   })
