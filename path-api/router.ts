@@ -55,7 +55,7 @@ interface OperationRoute {
 
 interface PathApi {
   router: Router
-  /** True if an operation has this path. */
+  /** Whether an operation has this path. */
   isServed(path: string): boolean
 }
 

@@ -10,7 +10,7 @@ const LANGUAGE_CODES =
     ' ',
   )
 
-/** True for supported language tags: `nl` or `nl-BE`, in any case (RFC 3066, 2.1). */
+/** Whether a text is a supported language tag: `nl` or `nl-BE`, in any case (RFC 3066, 2.1). */
 export function isLanguageTag(tag: string): boolean {
   const [language = '', region, ...more] = tag.split('-')
   return (
@@ -26,7 +26,7 @@ export function normalizeLanguageTag(tag: string): string {
   return region === undefined ? language.toLowerCase() : `${language.toLowerCase()}-${region.toUpperCase()}`
 }
 
-/** True for time zones of the IANA database; offsets are invalid. */
+/** Whether a text is a time zone of the IANA database; offsets are invalid. */
 export function isTimeZone(name: string): boolean {
   if (!/^[A-Za-z][A-Za-z0-9_+/-]{0,63}$/.test(name)) return false
   try {

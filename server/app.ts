@@ -20,7 +20,7 @@ export interface AppDependencies {
   pathFamily: PathApiOptions
   publicUrl: string
   consume: RateLimiter
-  /** True while the service drains; each response then closes its connection. */
+  /** Whether the service drains; each response then closes its connection. */
   draining: () => boolean
 }
 

@@ -120,7 +120,7 @@ export function startService(config: Config): Promise<Service> {
 /**
  * Opens the service without a port, for commands. They use the same data and rules, even while the service
  * runs.
- * @param requiresData true for a command that must not create a database
+ * @param requiresData whether a command must not create a database
  */
 export const openService = (config: Config, requiresData: boolean): Promise<Service> =>
   startStoppable((onStop) => openParts(config, onStop, { draining: false, sharesEngine: true, requiresData }))

@@ -66,7 +66,7 @@ const ALLOWED_PATH = new RegExp(`^/(${allowedRoutes.join('|')})/?$`)
 /** Paths that Parse passes on to our middleware. */
 const ROUTED_PATH = new RegExp(`^/(${[...allowedRoutes, ...disabledRoutes].join('|')})/?$`)
 
-/** True if a route outside of classes is served. Parse checks it for everyone except the master key. */
+/** Whether a route outside of classes is served. Parse checks it for everyone except the master key. */
 export const isServedRoute = (part: RequestPart): boolean =>
   ALLOWED_PATH.test(part.path) && (normalizePath(part.path) !== OWN_SESSION_PATH || isRead(part))
 

@@ -8,10 +8,10 @@ import { runBeforeResponse } from './response/response-pipeline.ts'
 /** Server information that tools such as Parse Dashboard request besides objects. */
 const SERVER_INFO_PATH = /^\/(serverinfo|config|schemas(\/[^/]+)?)$/
 
-/** True for a request with the READ_ONLY_MASTER_KEY. */
+/** Whether a request has the READ_ONLY_MASTER_KEY. */
 export const isReadOnlyRequest = ({ auth }: ParseRequest): boolean => auth.isReadOnly === true
 
-/** True for endpoints that only read-only access may use. */
+/** Whether only read-only access may use an endpoint. */
 export const isReadOnlyEndpoint = (req: ParseRequest): boolean =>
   isReadOnlyRequest(req) && req.method === 'GET' && SERVER_INFO_PATH.test(normalizePath(req.path))
 

@@ -355,7 +355,7 @@ async function findEvents(
 const SUBJECT_FIELD = 'subjectId'
 
 /**
- * True if a query filters by the subject of EHRs. Callers who may not know the subject must not learn it that
+ * Whether a query filters by the subject of EHRs. Callers who may not know the subject must not learn it that
  * way.
  */
 const isQueryOnSubject = ({ where, watch }: LiveQuery): boolean =>

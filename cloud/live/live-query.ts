@@ -85,7 +85,7 @@ async function createMatcher(className: ClassName, conditions: object, forms: Pa
 
 const UNSUPPORTED_CONDITIONS = 'A value in where has a type that its field cannot be compared with.'
 
-/** True if the caller may read the record before or after the change. */
+/** Whether the caller may read the record before or after the change. */
 export const isReadable = (caller: Caller, { before, after, participants }: RecordChange): boolean =>
   isPermitted(after?._rperm, caller) ||
   isPermitted(before?._rperm, caller) ||

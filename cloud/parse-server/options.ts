@@ -196,11 +196,11 @@ function loggingOptions(log: Logger) {
   }
 }
 
-/** True for an error that is answered with a 503, and recovers by itself. */
+/** Whether an error is answered with a 503, and recovers by itself. */
 const isOutageError = (error: unknown): error is Error =>
   error instanceof Error && [UNAVAILABLE_MESSAGE, OUTCOME_UNKNOWN_MESSAGE].includes(error.message)
 
-/** True for an error that the client may see, unlike code 1, "internal server error". */
+/** Whether the client may see an error, unlike code 1, "internal server error". */
 function isClientError(error: unknown): boolean {
   const code = (error as { code?: unknown } | undefined)?.code
   return typeof code === 'number' && code !== 1 && !(error as Error).name.startsWith('Mongo')

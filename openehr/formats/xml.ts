@@ -29,7 +29,7 @@ export const unreadableXml = (problem: string) =>
  * XML, before it reads further: so a document can neither expand nor refer to other files.
  *
  * @param depth maximum nesting of elements
- * @param isStored true for a document of an earlier version, which accepted every namespace
+ * @param isStored whether it is a document of an earlier version, which accepted every namespace
  * @throws MalformedRequest
  */
 export function readXml(bytes: Uint8Array, depth: number, isStored = false): XmlElement {

@@ -136,7 +136,7 @@ interface DsmqOptions {
   }
 
   /**
-   * True if a retry would get the same response. Otherwise the request may have been carried out, or still be
+   * Whether a retry would get the same response. Otherwise the request may have been carried out, or still be
    * running.
    */
   function isFinal(error: unknown): boolean {

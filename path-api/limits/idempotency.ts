@@ -113,7 +113,7 @@ export function parseIdempotencyKey(header: string | string[] | undefined): stri
 }
 
 /**
- * True if a retry must get this response, too. Other responses may differ next time, so the request runs
+ * Whether a retry must get this response, too. Other responses may differ next time, so the request runs
  * again.
  */
 const isFinalResponse = ({ status, body }: RenderedResponse): boolean =>

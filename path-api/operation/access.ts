@@ -151,7 +151,7 @@ export type Access = 'public' | 'optional' | keyof typeof accessRules
 const accessRuleOf = (access: Access): AccessRule | undefined =>
   access === 'public' || access === 'optional' ? undefined : accessRules[access]
 
-/** @returns true if the principal may know of the operation */
+/** @returns whether the principal may know of the operation */
 export function isAccessPermitted(
   access: Access,
   principal: Principal | undefined,
@@ -177,7 +177,7 @@ export function requireOfferedToHelpers({ access }: { access: Access }): void {
 }
 
 /**
- * True if an operation with these path parameters may use this rule. An operation on an EHR needs a rule that
+ * Whether an operation with these path parameters may use this rule. An operation on an EHR needs a rule that
  * protects EHRs.
  */
 export function isAccessApplicable(access: Access, params: object): boolean {

@@ -85,7 +85,7 @@ export interface RequestFacts<A extends Access> {
   lastEventId: string | undefined
   /** Whether the client has a version already, so that the response needs no body; absent without `If-None-Match`. */
   isKnown: ((version: number | string) => boolean) | undefined
-  /** True for `If-None-Match: *`: create only. */
+  /** Whether the request has `If-None-Match: *`: create only. */
   createOnly: boolean
   /**
    * Returns an id for a new document. Under an Idempotency-Key it is the same for each attempt, so that a
@@ -95,11 +95,11 @@ export interface RequestFacts<A extends Access> {
   /** Like newId, but a UUID. */
   newUuid(): string
   /**
-   * True if an earlier attempt under this Idempotency-Key ended without a response and may have been carried
+   * Whether an earlier attempt under this Idempotency-Key ended without a response and may have been carried
    * out. Creations detect that by the id. Operations that would fail the second time must check it.
    */
   isRetry: boolean
-  /** True if the client has disconnected, so that nobody reads the response. */
+  /** Whether the client has disconnected, so that nobody reads the response. */
   isAbandoned(): boolean
 }
 

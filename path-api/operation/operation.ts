@@ -156,7 +156,7 @@ export interface Operation extends OperationDescription<Access> {
   handle(input: AnyInput, context: Context): unknown
 }
 
-/** True if the operation compares the versions of If-Match. */
+/** Whether the operation compares the versions of If-Match. */
 export const isConditional = ({ method, errors = [] }: Pick<Operation, 'method' | 'errors'>): boolean =>
   method === 'put' || method === 'patch' || method === 'delete' || errors.includes('PreconditionFailed')
 

@@ -234,7 +234,7 @@ const renderExpiredPage = (view: PageView, link: LinkPurpose) =>
 const violationTexts = ({ violations }: ServiceError, language: InterfaceLanguage): string[] =>
   violations.map(({ code }) => translate(language, code as PageText))
 
-/** True if a link has lost its parameter for the terms. */
+/** Whether a link has lost its parameter for the terms. */
 const isAboutTerms = ({ violations }: ServiceError): boolean =>
   violations.some(({ code }) => code === 'terms-not-accepted')
 
@@ -243,7 +243,7 @@ const renderHiddenInput = (name: string, value: string) =>
 
 /**
  * Checkbox for the terms with a link to them; nothing while no terms are published.
- * @param asks true if the person has not agreed yet
+ * @param asks whether the person has not agreed yet
  */
 const renderAgreement = ({ language, terms }: PageView, asks: boolean | undefined) =>
   asks && terms

@@ -2,11 +2,11 @@ import type { Request } from 'express'
 import type { Terms } from '../operation/services.ts'
 import { acceptedLanguageOf, markup, type PageText, type PageView, renderPage, translate } from './page.ts'
 
-/** True for browsers, which prefer HTML; programs accept anything or JSON. */
+/** Whether a browser asks. It prefers HTML; programs accept anything or JSON. */
 export const prefersHtml = (request: Request): boolean =>
   request.accepts('application/problem+json', 'application/json', 'text/html') === 'text/html'
 
-/** True for a browser that opens a URL. */
+/** Whether a browser opens a URL. */
 export const prefersPage = (request: Request): boolean =>
   (request.method === 'GET' || request.method === 'HEAD') && prefersHtml(request)
 

@@ -40,7 +40,7 @@ export function parseIfMatch(header: string | undefined, ids: readonly string[] 
 }
 
 /**
- * True if If-None-Match forbids a PUT to replace an existing resource.
+ * Whether If-None-Match forbids a PUT to replace an existing resource.
  *
  * @throws MalformedRequest when it names versions; use If-Match to choose the version to replace
  */
@@ -50,6 +50,6 @@ export function isCreateOnly(header: string | undefined): boolean {
   throw malformedInput('header', 'If-None-Match', 'const', 'must be * in a request that changes something')
 }
 
-/** True if If-None-Match names this ETag (weak comparison), so that a 304 suffices. */
+/** Whether If-None-Match names this ETag (weak comparison), so that a 304 suffices. */
 export const isUnchanged = (header: string | undefined, etag: string): boolean =>
   header !== undefined && isTagListed(header, etag)

@@ -8,13 +8,13 @@ export type ReplySpec =
   | readonly [status: number, body: TSchema | RawBody, versioned: 'versioned']
 
 interface ReplyHead {
-  /** True if a PUT created the resource. */
+  /** Whether a PUT created the resource. */
   created?: boolean
-  /** True for a reply without the body that its specification has. */
+  /** Whether the reply is without the body that its specification has. */
   empty?: boolean
-  /** True if the work goes on: 202 without a body. */
+  /** Whether the work goes on: 202 without a body. */
   accepted?: boolean
-  /** True if the resource was deleted: 204 without a body. */
+  /** Whether the resource was deleted: 204 without a body. */
   gone?: boolean
   /** True to send a browser to `location` instead: 303 without a body. */
   seeOther?: boolean
@@ -22,7 +22,7 @@ interface ReplyHead {
   location?: string
   /** Version of the resource; the ETag is the version in quotes. */
   version?: number | string
-  /** True if the version is the same in every state of the resource, so that it tells no client that nothing changed. */
+  /** Whether the version is the same in every state of the resource, so that it tells no client that nothing changed. */
   isConstant?: boolean
   headers?: Readonly<Record<string, string>>
 }

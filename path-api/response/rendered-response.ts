@@ -11,7 +11,7 @@ export interface RenderedResponse {
   status: number
   headers: Record<string, string>
   body: string | Buffer | Readable | undefined
-  /** True if the ETag is the same in every state of the resource. */
+  /** Whether the ETag is the same in every state of the resource. */
   hasConstantEtag?: boolean
 }
 

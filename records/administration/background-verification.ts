@@ -29,7 +29,7 @@ interface VerificationDependencies {
 
 const VERIFICATION_LEASE_MS = 60_000
 
-/** True while an instance verifies. */
+/** Whether an instance verifies now. */
 export const isVerifying = ({ finishedAt, leaseUntil }: StoredVerification): boolean =>
   finishedAt === undefined && isLeaseHeld(leaseUntil, VERIFICATION_LEASE_MS)
 

@@ -1,2 +1,2 @@
-/** True for an address of this machine. */
+/** Whether an address is one of this machine. */
 export const isLoopbackAddress = (address: string): boolean => /^(::ffff:)?127\.|^::1$/.test(address)

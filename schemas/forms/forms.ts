@@ -64,7 +64,7 @@ export interface FormsOptions<R extends ParentType, N extends BodyNamesPlan<R>, 
   /** Example of an id. */
   example: string
   namesPlan?: N
-  /** True if clients of the class family may omit the EHR, which follows from the care plan. */
+  /** Whether clients of the class family may omit the EHR, which follows from the care plan. */
   ehrFollows?: boolean
   /**
    * Fields that bodies of the path family require, although older records and the class family may lack them.

@@ -109,7 +109,7 @@ interface CommandLine {
   run(accounts: OpenAccounts): Promise<string>
   /** Start of mailed links. */
   url: string | undefined
-  /** True for the command that may be the first one on a new database, and mails a link. */
+  /** Whether the command may be the first one on a new database, and mails a link. */
   creates: boolean
 }
 

@@ -19,7 +19,7 @@ export type Config = {
 } & {
   /** The open test environment: no sessions, no validation, a separate database. */
   open: boolean
-  /** True if NODE_ENV is production: secrets are required and are not printed. */
+  /** Whether NODE_ENV is production: secrets are required and are not printed. */
   production: boolean
   /** True to start an empty database with existing keys, which were generated for another one. */
   newDatabase: boolean
@@ -39,7 +39,7 @@ export class ConfigError extends Error {
 interface ConfigUse {
   /** True to start an empty database with existing keys. */
   newDatabase?: boolean
-  /** True for a command on existing data: a mistyped DATA_DIR is refused, and not created. */
+  /** Whether a command works on existing data: a mistyped DATA_DIR is refused, and not created. */
   requiresDataDir?: boolean
 }
 

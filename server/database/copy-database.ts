@@ -25,7 +25,7 @@ interface CopyMark {
 
 const copyMarksOf = (target: Db) => target.collection<CopyMark>('copy.underway')
 
-/** True while an interrupted copy waits to be continued. */
+/** Whether an interrupted copy waits to be continued. */
 export const hasUnfinishedCopy = async (target: Db): Promise<boolean> =>
   (await copyMarksOf(target).findOne({ _id: 'copy' })) !== null
 

@@ -28,9 +28,9 @@ export interface OpenDatabase {
 
 /** How a process uses the database; by default as the service does. */
 export interface DatabaseUse {
-  /** True for a command, which may share the embedded engine with the running service. */
+  /** Whether a command opens the database. It may share the embedded engine with the running service. */
   sharesEngine?: boolean
-  /** True if a missing database is a mistake, and is not created. */
+  /** Whether a missing database is a mistake, and is not created. */
   requiresData?: boolean
   /** True to leave the database as it is. */
   readOnly?: boolean

@@ -264,7 +264,7 @@ class ImportWriter {
 const isNumbered = (resource: ImportedResource): resource is NumberedResource =>
   resource !== 'adversereaction' && resource !== 'device'
 
-/** True if the same would be refused again: the client has retried what passes, and renewed its token. */
+/** Whether the same would be refused again: the client has retried what passes, and renewed its token. */
 const isRefusal = (problem: unknown): problem is Problem =>
   isProblem(problem) &&
   problem.status >= 400 &&

@@ -13,7 +13,7 @@ const MAX_ATTEMPTS = 8
 /** Equals the window of the login limit. */
 const MAX_WAIT_MS = 300_000
 
-/** True if the client has retried. */
+/** Whether the client has retried. */
 const isPassing = ({ status }: Problem): boolean => status === 0 || status === 429 || status > 500
 
 /**

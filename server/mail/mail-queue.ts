@@ -17,7 +17,7 @@ interface Mail {
   to: string | { mvUid: string }
   template: TemplateName
   language?: string | undefined
-  /** True if the mail has been counted for the hourly limit of its reader. */
+  /** Whether the mail has been counted for the hourly limit of its reader. */
   counted?: true
   data: Record<string, string>
 }
@@ -131,7 +131,7 @@ export const toSendMail =
 
 /**
  * Sends one mail that is due.
- * @returns true if there was one
+ * @returns whether there was one
  */
 async function sendNextMail(mails: Collection<QueuedMail>, post: SenderDependencies): Promise<boolean> {
   const { transport, log, metrics } = post

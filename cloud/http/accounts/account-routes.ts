@@ -24,7 +24,7 @@ const ACCOUNT_ROUTES: [method: string, path: RegExp, handle: AccountHandler][] =
   ['DELETE', /^\/(?:users|classes\/_User)\/([^/]+)\/?$/, deleteAccount],
 ]
 
-/** True if an account route serves the request; a batch must not contain it. */
+/** Whether an account route serves the request; a batch must not contain it. */
 export const isAccountRequest = ({ method, path }: RequestPart): boolean =>
   ACCOUNT_ROUTES.some(([name, pattern]) => name === method && pattern.test(path))
 

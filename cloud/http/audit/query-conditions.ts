@@ -3,7 +3,7 @@ type QueryFields = Record<string, unknown>
 interface Condition {
   field: string
   operand: unknown
-  /** True if every result fulfils the condition: it is not inside `$or` or `$nor`. */
+  /** Whether every result fulfils the condition: it is not inside `$or` or `$nor`. */
   required: boolean
 }
 

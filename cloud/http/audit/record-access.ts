@@ -19,9 +19,9 @@ export interface RecordAccess {
   action: AuditedAccess['action']
   /** Conditions of a query, otherwise the ids of EHR, plan and goal. */
   where: QueryFields
-  /** True if the response may contain objects within objects. */
+  /** Whether the response may contain objects within objects. */
   includes: boolean
-  /** True if the response contains values instead of objects. */
+  /** Whether the response contains values instead of objects. */
   distinct: boolean
   /** Subqueries of the conditions. */
   subqueries: ClassQuery[]

@@ -9,7 +9,7 @@ const MAX_STEPS = 100_000_000
 const MAX_PAYLOAD_LENGTH = 1_000_000
 
 /**
- * True if both databases match a regular expression in a time that grows with the text, not faster. The embedded
+ * Whether both databases match a regular expression in a time that grows with the text, not faster. The embedded
  * engine does so with all that it compiles: it supports neither look-around nor back-references, and few
  * repetitions. MongoDB backtracks, so its paths are limited, too. `\Q…\E` quotes text, as SDKs send it for
  * startsWith and contains.

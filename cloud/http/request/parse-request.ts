@@ -15,7 +15,7 @@ export interface ParseRequest extends Request {
   }
   auth: {
     isMaster: boolean
-    /** True for the READ_ONLY_MASTER_KEY. */
+    /** Whether the key is the READ_ONLY_MASTER_KEY. */
     isReadOnly?: boolean
     user?: { id: string; getACL(): { permissionsById: object } | null }
     getUserRoles(): Promise<string[]>

@@ -43,7 +43,7 @@ export const isRetrieval = (part: RequestPart): boolean =>
 export const isWrite = ({ method, className }: RequestPart): boolean =>
   (method === 'POST' || method === 'PUT') && className !== undefined
 
-/** True if a request has a body, even an empty object. */
+/** Whether a request has a body, even an empty object. */
 export const hasBody = (req: ParseRequest, { carrier }: RequestPart): boolean =>
   carrier === req
     ? req.headers['transfer-encoding'] !== undefined || Number(req.headers['content-length'] ?? 0) > 0

@@ -114,10 +114,10 @@ export function normalizeBatchPart(part: unknown): unknown {
   return { error: { code: parseErrorCode.internal, error: 'Internal server error' } }
 }
 
-/** True if no request of a batch was carried out because of a database outage. */
+/** Whether no request of a batch was carried out because of a database outage. */
 export const isUnavailableBatch = (body: unknown): boolean =>
   Array.isArray(body) && body.length > 0 && body.every(isUnavailable)
 
-/** True if a request of a batch was not carried out because of a database outage. */
+/** Whether a request of a batch was not carried out because of a database outage. */
 const isUnavailable = (part: unknown): boolean =>
   toErrorBody(500, (part as { error?: unknown } | null)?.error).error === UNAVAILABLE_MESSAGE

@@ -22,7 +22,7 @@ interface ResponseState {
    * response counts.
    */
   isSent: boolean
-  /** True while the response waits for the held work. */
+  /** Whether the response waits for the held work. */
   isPending: boolean
   beforeWork?: BeforeResponse
   settle?: SettleRequest
@@ -46,7 +46,7 @@ export function normalizeResponse(res: Response): void {
   res.end = endResponse as typeof res.end
 }
 
-/** True if a response has been sent and cannot change, by whichever code. */
+/** Whether a response has been sent and cannot change, by whichever code. */
 export const isResponded = (res: Response): boolean => responseStateOf(res).isSent || res.headersSent
 
 /** Delays the response until `work`, which gets it, has finished. */
@@ -172,7 +172,7 @@ function endResponse(this: Response, ...args: unknown[]): Response {
 
 /**
  * Responds to database outages and timeouts.
- * @returns true if it responded
+ * @returns whether it responded
  */
 export function respondToDatabaseError(error: unknown, res: Response): boolean {
   const outage = isOutage(error)

@@ -1,4 +1,4 @@
-/** True if a value has the form `{"<user, role or *>": {"read": true, "write": true}}`. */
+/** Whether a value has the form `{"<user, role or *>": {"read": true, "write": true}}`. */
 export const isAcl = (value: unknown): boolean =>
   isPlainObject(value) &&
   Object.values(value).every(

@@ -17,7 +17,7 @@ export class CommandTimer {
     this.#deadline = milliseconds === 0 ? Number.POSITIVE_INFINITY : performance.now() + milliseconds
   }
 
-  /** Returns true when the time slice is over. @throws 50 when the time limit is over */
+  /** Whether the time slice is over. @throws 50 when the time limit is over */
   isSliceOver(): boolean {
     const now = performance.now()
     if (now > this.#deadline) fail(50, 'operation exceeded time limit')

@@ -375,7 +375,7 @@ interface DescribedClass {
   path: string
   name: string
   forms: Record<'stored' | 'create' | 'update', TObject>
-  /** True if only the service writes objects of the class. */
+  /** Whether only the service writes objects of the class. */
   readOnly?: boolean | undefined
 }
 

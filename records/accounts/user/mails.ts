@@ -22,7 +22,7 @@ export type SendMail = <Name extends keyof MailData>(
     to: string | { mvUid: string }
     template: Name
     language: string | undefined
-    /** True if the sender has counted the mail for the limit of its reader. */
+    /** Whether the sender has counted the mail for the limit of its reader. */
     counted?: true
     data: MailData[Name]
   },

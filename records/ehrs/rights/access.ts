@@ -34,7 +34,7 @@ export const compartmentOf = (ehrId: string): string => aclEntryOfRole(ehrRole(e
 export interface EhrAccessFields {
   _id: string
   subjectId?: unknown
-  /** true while the EHR awaits its subject's acceptance. */
+  /** Whether the EHR awaits its subject's acceptance. */
   pending?: unknown
   /** The user or the connected system that created it. */
   creatorId?: unknown

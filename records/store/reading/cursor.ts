@@ -62,7 +62,7 @@ export function decodeCursorParts(cursor: string): unknown[] {
 /**
  * The filter for all documents after a position in the order of `key`, then `_id`. The bound on `key` stays
  * outside the `$or`, so that an index serves it. A missing value counts as null and sorts first.
- * @param isOptional true when records may lack a value
+ * @param isOptional whether records may lack a value
  */
 export function filterAfter(
   key: string,

@@ -210,7 +210,7 @@ const joinNotes = (one: JsonObject): string | undefined =>
 
 const toDay = (value: unknown): string | undefined => nonEmptyText(value)?.slice(0, 10)
 
-/** True for a FHIR dateTime with a month or year only. */
+/** Whether a FHIR dateTime has a month or year only. */
 const isPartialDate = (value: unknown): boolean =>
   /^\d{4}(-(0[1-9]|1[0-2]))?$/.test(nonEmptyText(value) ?? '')
 

@@ -269,7 +269,7 @@ const sameScope = (a: Document, b: Document): boolean =>
   collationOf(a.collation) === collationOf(b.collation)
 
 /**
- * Returns true if the index exists already.
+ * Returns whether the index already exists.
  * @throws 86 for a name in use, 85 for an index that differs only in its options
  */
 export const alreadyExists = (indexes: readonly Index[], spec: Document): boolean => {

@@ -123,7 +123,7 @@ const restrictToOwner = (path: string): void => {
   } catch {}
 }
 
-/** Returns true if the directory contains a database of this format. */
+/** Whether the directory contains a database of this format. */
 const checkFormat = (directory: string): boolean => {
   if (!existsSync(MARKER_FILE)) return false
   const text = readFileSync(MARKER_FILE, 'utf8')
@@ -229,7 +229,7 @@ const reserveReaderTable = (): void => {
  * - Pages are missing at the end of the mapped file. So a file shorter than its last page is padded with
  * zeros, which lmdb refuses to read. The contents must then be verified.
  *
- * @returns true if the contents must be verified
+ * @returns whether the contents must be verified
  */
 const checkDataFile = (directory: string, below: Buffer): boolean => {
   try {

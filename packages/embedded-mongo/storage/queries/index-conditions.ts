@@ -78,7 +78,7 @@ const elementConditions = (operand: unknown): IndexCondition[] => {
 const inConditions = (operand: unknown): IndexCondition[] =>
   Array.isArray(operand) && !operand.some(isRegex) ? [{ operator: '$in', operand }] : []
 
-/** Returns true if no document in which the field is missing or null can meet the condition. */
+/** Whether no document in which the field is missing or null can meet the condition. */
 export const excludesNull = ({ operator, operand }: IndexCondition): boolean => {
   switch (operator) {
     case '$in':
@@ -96,7 +96,7 @@ export const excludesNull = ({ operator, operand }: IndexCondition): boolean => 
 const isExtreme = (value: unknown): boolean => typeOrder(value) === 1 || typeOrder(value) === 127
 
 /**
- * Returns true if every document that meets `conditions` under `collation` also passes a partial index's filter.
+ * Whether every document that meets `conditions` under `collation` also passes a partial index's filter.
  */
 export const impliesFilter = (
   conditions: ConditionsByField,
@@ -122,7 +122,7 @@ export const countClauses = (filter: Document): number =>
     return sum + (isOperators(value) ? Object.keys(value).length : 1)
   }, 0)
 
-/** Returns true if meeting `condition` guarantees meeting `required`. */
+/** Whether meeting `condition` guarantees meeting `required`. */
 export const covers = (condition: IndexCondition, required: IndexCondition): boolean => {
   if (required.operator === '$exists')
     return condition.operator === '$exists'
