@@ -126,6 +126,12 @@ export function toTypedTime(text: string): string {
   return Number.isNaN(at.getTime()) ? text : toOffsetTime(at)
 }
 
+/** Whether the clocks skip a time that is typed, as they do when summer time begins. */
+export function isSkippedTime(text: string): boolean {
+  const [, time = ''] = text.split('T')
+  return !new Date(text).toTimeString().startsWith(time.slice(0, 5))
+}
+
 export const kindName = (path: string): string => translateName(`kind.${path}`, path)
 /** The name at the beginning of a line. */
 export const kindHeading = (path: string): string =>

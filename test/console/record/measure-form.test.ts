@@ -21,6 +21,29 @@ describe('the form for a measurement', () => {
     assertNoFaults(page)
   })
 
+  it('refuses a time that the clocks skip', async () => {
+    const patient = await createPatient()
+    const page = await opened.open({ timezoneId: 'America/St_Johns' })
+    await logInOn(page, patient)
+    await goTo(page, 'measure?kind=heartrate')
+    await page.getByLabel('Heart rate', { exact: true }).fill('72')
+    await button(page, 'Another time').click()
+    const time = page.getByLabel('When did you measure?')
+    await time.fill('2026-03-08T02:30')
+    await button(page, 'Save').click()
+    await page.getByText('The clocks skip this time when summer time begins.').first().waitFor()
+    assert.equal(await time.getAttribute('aria-invalid'), 'true')
+    await time.fill('2026-03-08T03:30')
+    await button(page, 'Save').click()
+    await page.getByText('Heart rate 72 per minute').waitFor()
+    const { items } = assertStatus(await patient.call('GET', 'procedure/heartrate'))
+    assert.deepEqual(
+      items.map(({ timestamp }: { timestamp: string }) => timestamp),
+      ['2026-03-08T06:00:00.000Z'],
+    )
+    assertNoFaults(page)
+  })
+
   it('gives the focus to the field for another time', async () => {
     const page = await opened.open()
     await logInOn(page, await createPatient())

@@ -10,6 +10,7 @@ import {
 } from 'react'
 import { forgetRequest, requestOf } from '../../browser/drafts.ts'
 import { usePath } from '../../browser/router.tsx'
+import { isSkippedTime } from '../../texts/format.ts'
 import { translate, useText } from '../../texts/translate.ts'
 import { type FormViolation, violationText } from '../../texts/violation-text.ts'
 import { FailureNote } from '../failure-note.tsx'
@@ -135,13 +136,18 @@ interface FormProps {
   isPrinted?: boolean
 }
 
-/** Fields with a value that the browser cannot read, such as 31 February. They would be sent as empty ones. */
+/**
+ * Fields with a value that would be sent as another one: the browser reads 31 February as nothing, and a time that the
+ * clocks skip as an hour later.
+ */
 const unreadableFields = (form: HTMLFormElement | null): FieldFault[] =>
-  [...(form?.elements ?? [])].flatMap((one) =>
-    one instanceof HTMLInputElement && one.validity.badInput
-      ? { field: one.name, message: translate('violation.format') }
-      : [],
-  )
+  [...(form?.elements ?? [])].flatMap((one) => {
+    if (!(one instanceof HTMLInputElement)) return []
+    if (one.validity.badInput) return { field: one.name, message: translate('violation.format') }
+    return one.type === 'datetime-local' && isSkippedTime(one.value)
+      ? { field: one.name, message: translate('violation.skippedTime') }
+      : []
+  })
 
 /** A form whose violations are listed above it, each leading to its field. */
 export function Form({ form, submit, children, more, saved, isPrinted }: FormProps) {
