@@ -29,16 +29,20 @@ describe('the facts about a patient in the console', () => {
     for (const certainty of ['refuted', 'entered-in-error', 'unconfirmed', 'confirmed'])
       assertStatus(await patient.call('POST', 'diagnosis', { name: `HIV ${certainty}`, certainty }), 201)
     for (const [substance, terms] of [
+      ['Penicillin', { criticality: 'high' }],
       ['Latex', { verification: 'refuted' }],
       ['Nuts', { status: 'resolved', verification: 'confirmed' }],
       ['Pollen', { verification: 'unconfirmed', criticality: 'low' }],
-      ['Penicillin', { criticality: 'high' }],
     ] as const)
       assertStatus(await patient.call('PUT', `adversereaction/${substance}`, { substance, ...terms }), 201)
     const page = await openAt('/record')
     const banner = page.getByRole('region', { name: 'Patient' }).getByRole('listitem')
-    const reactions = ['Nuts (over)', 'Penicillin (dangerous)', 'Pollen (not confirmed, not dangerous)']
-    assert.deepEqual((await banner.allTextContents()).sort(), reactions)
+    const reactions = ['Penicillin (dangerous)', 'Nuts (over)', 'Pollen (not confirmed, not dangerous)']
+    const shownReactions = await banner.allTextContents()
+    assert.deepEqual(shownReactions.toSorted(), reactions.toSorted())
+    assert.equal(shownReactions[0], 'Penicillin (dangerous)')
+    const section = page.locator('section', { hasText: 'Allergies and other reactions' }).last()
+    assert.equal(await section.locator('s, strong').first().textContent(), 'Penicillin')
 
     const rows = page.getByRole('listitem')
     for (const [name, facts, isStruck] of [

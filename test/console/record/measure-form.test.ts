@@ -35,7 +35,8 @@ describe('the form for a measurement', () => {
     assert.equal(await time.getAttribute('aria-invalid'), 'true')
     await time.fill('2026-03-08T03:30')
     await button(page, 'Save').click()
-    await page.getByText('Heart rate 72 per minute').waitFor()
+    const note = page.getByRole('status').filter({ hasText: '72 per minute' })
+    assert.equal(await note.textContent(), 'Heart rate 72 per minute')
     const { items } = assertStatus(await patient.call('GET', 'procedure/heartrate'))
     assert.deepEqual(
       items.map(({ timestamp }: { timestamp: string }) => timestamp),

@@ -205,12 +205,15 @@ describe('the pages of a record', () => {
     await page.getByText(/was due on/).waitFor()
   })
 
-  it('are printed without forms', async () => {
+  it('are printed without forms, and without columns of links', async () => {
     await goTo(page, 'access')
     const field = page.getByLabel('Code of the helper')
     await field.waitFor()
     await page.emulateMedia({ media: 'print' })
     assert.ok(!(await field.isVisible()))
+    await goTo(page, 'record/timeline')
+    const heads = await page.getByRole('columnheader').allTextContents()
+    assert.deepEqual(heads, ['When', 'Kind', 'What'])
     await page.emulateMedia({ media: 'screen' })
   })
 })

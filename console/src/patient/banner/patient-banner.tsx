@@ -4,7 +4,7 @@ import { ageInYears, formatDate } from '../../texts/format.ts'
 import { isolate, translateName, useText } from '../../texts/translate.ts'
 import { Heading } from '../../ui/heading.tsx'
 import { Loaded } from '../../ui/loaded.tsx'
-import { type BannerReaction, bannerQuery } from './banner-query.ts'
+import { type BannerReaction, bannerQuery, isDangerous, isPast } from './banner-query.ts'
 
 interface PatientBannerProps {
   ehrId: string
@@ -43,9 +43,9 @@ const factsOf = ({ status, verification, criticality }: BannerReaction): string[
   return [certaintyWord(verification), ...words].filter((one) => typeof one === 'string')
 }
 
-const levelOf = ({ status, criticality }: BannerReaction): string => {
-  if (status === 'inactive' || status === 'resolved') return 'past'
-  return criticality === 'high' ? 'bad' : 'warn'
+const levelOf = (reaction: BannerReaction): string => {
+  if (isPast(reaction)) return 'past'
+  return isDangerous(reaction) ? 'bad' : 'warn'
 }
 
 function Reactions({ reactions }: { reactions: readonly BannerReaction[] }) {

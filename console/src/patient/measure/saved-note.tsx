@@ -1,6 +1,6 @@
 import type { MeasurementKind } from 'virtual:measurement-kinds'
 import { Link } from '../../browser/router.tsx'
-import { kindName } from '../../texts/format.ts'
+import { kindName, quantityName } from '../../texts/format.ts'
 import { useText } from '../../texts/translate.ts'
 import { Heading } from '../../ui/heading.tsx'
 import { numbersText } from '../measurement/reading.ts'
@@ -20,12 +20,15 @@ export function SavedNote({ kind, saved, onAgain }: SavedNoteProps) {
   const t = useText()
   const last = saved.slice(-1)
   const isPressure = kind.path === 'bloodpressure'
+  const name = kindName(kind.path)
+  const isSaidByNumber = kind.quantities.some((one) => quantityName(one.name, one.name) === name)
   const isQueued = last.some((one) => one.isQueued)
   return (
     <>
       <Heading title={t(isQueued ? 'queue.kept' : 'measure.saved')} />
       <p role="status">
-        {kindName(kind.path)}: <Mean kind={kind} saved={last} />
+        {!isSaidByNumber && `${name}: `}
+        <Mean kind={kind} saved={last} />
       </p>
       {isQueued && <p>{t('queue.help')}</p>}
       {isPressure && saved.length === 1 && <p>{t('measure.second')}</p>}

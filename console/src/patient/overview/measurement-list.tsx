@@ -18,6 +18,7 @@ export function MeasurementList({ me, path }: { me: Me; path: string }) {
       {(items) => (
         <Table
           heads={[t('chart.time'), ...names.map((name) => quantityName(name, name)), t('history.title')]}
+          endsWithLinks
           caption={<caption>{t('patient.latest')}</caption>}
           rows={items.map((item) => ({
             key: item.id,

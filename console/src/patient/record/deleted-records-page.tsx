@@ -72,6 +72,7 @@ function DeletedTable({ me, items }: { me: Me; items: readonly DeletedRecord[] }
     <Table
       heads={HEADS.map((head) => t(head))}
       nameColumn={3}
+      endsWithLinks
       rows={items.map((record) => {
         const { type, id, deletedAt, deletedParent, history } = record
         const path = pathInEhr(me.ehrId, history)

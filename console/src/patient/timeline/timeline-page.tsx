@@ -66,6 +66,7 @@ const EventTable = memo(function EventTable({ me, events }: { me: Me; events: re
     <Table
       heads={HEADS.map((head) => t(head))}
       nameColumn={1}
+      endsWithLinks
       rows={events.map((event, at) => {
         const path = pathWithHistory(me.ehrId, event.history)
         const content = contentText(event, event.kind)

@@ -14,14 +14,16 @@ interface TableProps {
   rows: readonly TableRow[]
   /** Position of the column that names the rows. */
   nameColumn?: number
+  /** Whether the last column has links only, so that paper has no use for it. */
+  endsWithLinks?: boolean
 }
 
 const cellContent = (cell: ReactNode) => (typeof cell === 'string' ? isolate(cell) : cell)
 
 /** A table. In a narrow place each row is a card, and each cell says its heading. */
-export const Table = ({ heads, caption, rows, nameColumn = 0 }: TableProps) => (
+export const Table = ({ heads, caption, rows, nameColumn = 0, endsWithLinks }: TableProps) => (
   <div className="scroll">
-    <table>
+    <table className={endsWithLinks ? 'ends-with-links' : undefined}>
       {caption}
       <thead>
         <tr>
