@@ -87,7 +87,7 @@ const { values, positionals } = parseArgs({
   },
 })
 
-/** @returns true if the text is easy enough */
+/** @returns whether the text is easy enough */
 function report({ name, text, min, language }) {
   const sentences = blocksOf(text).flatMap(sentencesOf)
   if (sentences.length === 0) return true

@@ -85,7 +85,7 @@ async function* readEvents<Change>(
     }
 }
 
-/** True if the same request may succeed later. */
+/** Whether the same request may succeed later. */
 const isPassing = ({ status, code }: Problem): boolean =>
   code === 'network-error' || code === 'timeout' || status === 408 || status === 429 || status >= 500
 

@@ -12,7 +12,7 @@ const MAX_CONFLICTS = 10
 
 const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other)
 
-/** True if the record has the version after the one that was changed, and each value that the change gave it. */
+/** Whether the record has the version after the one that was changed, and each value that the change gave it. */
 function isWritten({ data, response }: Read<Fields>, next: Fields, before: Read<Fields>): boolean {
   const version = Number(before.response.headers.get('etag')?.replaceAll('"', ''))
   if (response.headers.get('etag') !== `"${version + 1}"`) return false

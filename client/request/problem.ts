@@ -51,7 +51,7 @@ export class Problem extends Error {
   }
 }
 
-/** True for a Problem; with codes, only for one of these. */
+/** Whether an error is a Problem; with codes, whether it has one of these. */
 export const isProblem = (error: unknown, ...codes: ProblemCode[]): error is Problem =>
   error instanceof Problem && (codes.length === 0 || (codes as string[]).includes(error.code))
 

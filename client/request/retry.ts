@@ -29,14 +29,14 @@ const LOST_STATUSES = [408, 502, 504]
 /** The service did not carry out the request. */
 const REFUSED_STATUSES = [429, 503]
 
-/** True if carrying out the request twice is the same as once. */
+/** Whether carrying out the request twice is the same as once. */
 const isRepeatable = ({ method, headers }: SentRequest): boolean =>
   method === 'GET' ||
   (method === 'POST'
     ? headers.has('idempotency-key')
     : headers.has('if-match') || headers.has('if-none-match'))
 
-/** True if the service may have carried out the request. */
+/** Whether the service may have carried out the request. */
 export const isLost = ({ status, code }: Problem): boolean =>
   code === 'network-error' || LOST_STATUSES.includes(status)
 

@@ -69,7 +69,7 @@ import { type EntityTags, findNamedClass, readIfMatch } from './write/if-match.t
 import { checkProperties } from './write/property-checks.ts'
 
 interface MiddlewareDependencies {
-  /** True in the open test environment. */
+  /** Whether this is the open test environment. */
   open: boolean
   context: StoreContext
   consume: RateLimiter

@@ -10,7 +10,7 @@ import { normalizeResponse, respondToUnhandled } from './response/response-pipel
 
 interface ClassFamilyDependencies {
   trustProxy: unknown
-  /** True in the open test environment, whose mails lead to Parse's own pages. */
+  /** Whether this is the open test environment, whose mails lead to Parse's own pages. */
   open: boolean
   log: Logger
   consume: RateLimiter

@@ -106,7 +106,7 @@ export interface Services {
   pathPrefix: string
   /** URL of the app in which people log in. */
   appUrl: string | undefined
-  /** True in the open test environment. */
+  /** Whether this is the open test environment. */
   open: boolean
   /** Readiness by dependency, such as the database. */
   readiness(): Promise<Record<string, boolean>>

@@ -43,7 +43,7 @@ interface StorageAdapter extends WatchedAdapter, QueryingAdapter {
 /**
  * Opens the only connection of the process, which Parse Server shares.
  * @param hasOtherInstances whether other instances work on the same database
- * @param open true in the open test environment, which keeps no derived records up to date
+ * @param open whether this is the open test environment, which keeps no derived records up to date
  */
 export async function openDatabaseConnection(
   uri: string,
