@@ -18,7 +18,7 @@ interface HeldMessage {
 /** The messages of an account; the oldest is the first. */
 interface HeldMessages {
   bytes: number
-  all: Set<HeldMessage>
+  messages: Set<HeldMessage>
 }
 
 /** A body that a client sends. */
@@ -54,7 +54,7 @@ export class MessageMemory {
     return {
       complete: (length) => {
         delete body.disconnect
-        if (!held.all.has(body)) return
+        if (!held.messages.has(body)) return
         this.#count(held, length - body.bytes)
         body.bytes = length
       },
@@ -83,8 +83,8 @@ export class MessageMemory {
     return true
   }
 
-  #endOldest(account: string, { all }: HeldMessages): boolean {
-    for (const message of all) {
+  #endOldest(account: string, { messages }: HeldMessages): boolean {
+    for (const message of messages) {
       if (!message.disconnect) continue
       this.#remove(account, message)
       message.disconnect()
@@ -94,18 +94,18 @@ export class MessageMemory {
   }
 
   #add(account: string, message: HeldMessage): HeldMessages {
-    const held = this.#accounts.get(account) ?? { bytes: 0, all: new Set() }
+    const held = this.#accounts.get(account) ?? { bytes: 0, messages: new Set() }
     this.#accounts.set(account, held)
-    held.all.add(message)
+    held.messages.add(message)
     this.#count(held, message.bytes)
     return held
   }
 
   #remove(account: string, message: HeldMessage): void {
     const held = this.#accounts.get(account)
-    if (!held?.all.delete(message)) return
+    if (!held?.messages.delete(message)) return
     this.#count(held, -message.bytes)
-    if (held.all.size === 0) this.#accounts.delete(account)
+    if (held.messages.size === 0) this.#accounts.delete(account)
   }
 
   #count(held: HeldMessages, bytes: number): void {

@@ -38,9 +38,9 @@ export function ExpectedMeasurements(props: AlertRulesProps) {
             yes={t('expected.removeYes')}
             onConfirm={() =>
               run(() =>
-                change(({ expected: all = [], ...rest }) => ({
+                change(({ expected: expectedRules = [], ...rest }) => ({
                   ...rest,
-                  expected: all.filter((other) => !isSameRule(other, one)),
+                  expected: expectedRules.filter((other) => !isSameRule(other, one)),
                 })),
               )
             }

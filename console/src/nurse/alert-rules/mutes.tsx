@@ -39,9 +39,11 @@ export function Mutes(props: AlertRulesProps) {
   }
   /** An ended mute stays in the list, as a record of what was quiet and why. */
   const end = (one: Mute) =>
-    change(({ mutes: all = [], ...rest }) => ({
+    change(({ mutes: muteRules = [], ...rest }) => ({
       ...rest,
-      mutes: all.map((mute) => (isSameRule(mute, one) ? { ...mute, until: new Date().toISOString() } : mute)),
+      mutes: muteRules.map((mute) =>
+        isSameRule(mute, one) ? { ...mute, until: new Date().toISOString() } : mute,
+      ),
     }))
   return (
     <section className="panel" aria-labelledby="mutes">
