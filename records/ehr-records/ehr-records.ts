@@ -422,7 +422,6 @@ export class EhrRecords<S extends TObject, L extends string> {
           return this.restore(caller, key, version, { expected }, onReturn)
         if (!(await this.store.find(caller, storeKeyOf(key)))) throw error
       }
-    else await this.#requireNotHidden(caller, key)
     const kind = await this.#kindFor(key)
     const rule = (current: SavedRecord<Static<S>>, former: SavedRecord<Static<S>>) =>
       this.validateChange(
@@ -432,7 +431,11 @@ export class EhrRecords<S extends TObject, L extends string> {
         kind,
       )
     const restore = (checkedRule: typeof rule, tx?: Transaction) =>
-      this.store.restore(caller, storeKeyOf(key), version, checkedRule, { expected, tx })
+      this.store.restore(caller, storeKeyOf(key), version, checkedRule, {
+        expected,
+        tx,
+        explainMissing: () => this.#requireNotHidden(caller, key),
+      })
     return this.#writeWithinQuota(rule, restore, { audit: this.#auditRefusedUpdate(caller, key) })
   }
 
@@ -441,9 +444,7 @@ export class EhrRecords<S extends TObject, L extends string> {
     const filter = { _id: id, ...withoutNulls(parentIds) } as Filter<ParseDocument>
     const [hidden] = await findHiddenRecords(this.#context.db, caller, this.kind.collection, filter)
     if (!hidden || !(await canRead(this.#context, caller, 'Ehr', { _id: hidden.ehrId }))) return
-    await this.store.auditRefusal(caller, 'update', storeKeyOf({ id, ehrId: hidden.ehrId }), () =>
-      requireNoDeletedParent(this.#context, hidden.document),
-    )
+    await requireNoDeletedParent(this.#context, hidden.document)
   }
 
   #returnDeleted(

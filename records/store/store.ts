@@ -74,6 +74,11 @@ export interface ConditionalWriteOptions extends WriteOptions {
   expected?: ExpectedVersions
 }
 
+interface RestoreOptions extends ConditionalWriteOptions {
+  /** Runs when the caller finds no record. It may throw an error that says more than NotFound. */
+  explainMissing?: () => Promise<void>
+}
+
 type UpdateOptions = WriteOptions & UpdateConditions
 
 /** A history entry in API form. */
@@ -396,7 +401,7 @@ export class Store<S extends TObject, L extends string> {
     key: RecordSelector<S>,
     version: number,
     rule: (current: RecordOf<S>, former: RecordOf<S>) => Static<S>,
-    options: ConditionalWriteOptions = {},
+    options: RestoreOptions = {},
   ): Promise<RecordOf<S>> {
     const former = await this.auditRefusal(caller, 'update', key, () =>
       this.#findFormer(caller, key, version, options),
@@ -419,10 +424,13 @@ export class Store<S extends TObject, L extends string> {
     caller: Caller,
     key: RecordSelector<S>,
     version: number,
-    options: ReadOptions,
+    options: ReadOptions & Pick<RestoreOptions, 'explainMissing'>,
   ): Promise<ParseDocument> {
     const current = await this.find(caller, key, options)
-    if (!current) throw new ServiceError('NotFound')
+    if (!current) {
+      await options.explainMissing?.()
+      throw new ServiceError('NotFound')
+    }
     const former = await findVersion(this.#context.db, historyKeyOf(this.#resource, current), version)
     if (!former) throw unknownVersionError(version)
     return former

@@ -10,6 +10,7 @@ import {
   createPatient,
   createPlan,
   createTask,
+  createWeight,
   type Patient,
 } from '../../harness/care/patients.ts'
 import { assertStatus } from '../../harness/clients/path-client.ts'
@@ -79,6 +80,17 @@ describe('database work for care plans', () => {
       )
       assert.ok(ownCommands.length > reads.length, `${path} leaves no entry`)
     }
+  })
+
+  it('looks for a hidden record only when it restores none', async () => {
+    const weight = `procedure/bodyweight/${await createWeight(patient, planId)}`
+    const stored = assertStatus(await patient.call('GET', weight))
+    assertStatus(await patient.call('PUT', weight, { ...stored, weight: 71 }))
+    const restore = () => patient.call('POST', `${weight}/restore`, { version: 1 })
+    const isSearchForHidden = ({ find, filter }: Document) => find === 'BodyWeight' && filter._rperm?.$regex
+    const commands = await recordCommands(async () => assertStatus(await restore()))
+    assert.ok(commands.length > 0)
+    assert.deepEqual(commands.filter(isSearchForHidden), [])
   })
 
   it('never scans a whole collection', async () => {
