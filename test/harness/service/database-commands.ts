@@ -26,7 +26,14 @@ const CAUSE = new AsyncLocalStorage<object>()
  * Records the database commands that some work causes, in its requests and after their answers. It records
  * commands on classes, users and roles, and on these other collections.
  */
-export async function recordCommands(work: RecordedWork, otherNames?: RegExp): Promise<Document[]> {
+export const recordCommands = (work: RecordedWork, otherNames?: RegExp): Promise<Document[]> =>
+  asCause(work, (causingWork, isCaused) => recordSentCommands(causingWork, otherNames, isCaused))
+
+/** Runs a recording of some work, and tells it which commands the work causes. */
+async function asCause<Work extends (...input: never[]) => PromiseLike<unknown>, Recorded>(
+  work: Work,
+  record: (causingWork: Work, isCaused: () => boolean) => Promise<Recorded>,
+): Promise<Recorded> {
   const own = {}
   const server: { emit(event: string, ...args: unknown[]): boolean } = Server.prototype
   const { emit } = server
@@ -35,11 +42,8 @@ export async function recordCommands(work: RecordedWork, otherNames?: RegExp): P
     return event === 'request' ? CAUSE.run(own, tell) : tell()
   }
   try {
-    return await recordSentCommands(
-      (commands) => CAUSE.run(own, work, commands),
-      otherNames,
-      () => CAUSE.getStore() === own,
-    )
+    const causingWork = ((...input) => CAUSE.run(own, work, ...input)) as Work
+    return await record(causingWork, () => CAUSE.getStore() === own)
   } finally {
     server.emit = emit
   }
@@ -100,12 +104,19 @@ const toObject = (reply: unknown): Document =>
   (reply as { toObject?(): Document }).toObject?.() ?? (reply as Document)
 
 /** The writes of each committed transaction that some work causes. */
-export async function recordTransactions(work: () => PromiseLike<unknown>): Promise<TransactionWrites[]> {
+export const recordTransactions = (work: () => PromiseLike<unknown>): Promise<TransactionWrites[]> =>
+  asCause(work, recordCommittedWrites)
+
+async function recordCommittedWrites(
+  work: () => PromiseLike<unknown>,
+  isWanted: () => boolean,
+): Promise<TransactionWrites[]> {
   const open = new Map<unknown, TransactionWrites>()
   const committed: TransactionWrites[] = []
   const { command: send } = Connection.prototype
   Connection.prototype.command = async function (namespace, command, options, ...more) {
     const reply = await send.call(this, namespace, command, options, ...more)
+    if (!isWanted()) return reply
     const { session } = (options ?? {}) as { session?: { inTransaction(): boolean } }
     const commandName = Object.keys(command)[0] ?? ''
     const writes = open.get(session)
