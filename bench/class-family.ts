@@ -59,7 +59,7 @@ async function copyObjects({ url, headers, carePlanId }: PressureSide, to: Press
 }
 
 const dataDir = mkdtempSync(join(tmpdir(), 'bench-'))
-const engine = await startEmbeddedMongo({ dataDir })
+const engine = await startEmbeddedMongo({ dataDir, port: 0 })
 const sides = [
   await loadPressures(await startParseSide('ours', '../server/main.js', engine.uri)),
   await loadPressures(await startParseSide('bare', './peers/bare-parse-server.js', engine.uri)),

@@ -7,7 +7,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { startEmbeddedMongo } from '@health-record-service/embedded-mongo'
+import { startEmbeddedMongo, withDatabase } from '@health-record-service/embedded-mongo'
 import type { Request } from 'autocannon'
 import { ITEMS_PER_EHR, type LoadedIds, loadClinicalRecords } from './frame/clinical-data.ts'
 import {
@@ -19,7 +19,6 @@ import {
   measureGrowth,
   parseSizes,
   type Side,
-  sideDatabaseUri,
   signIn,
   stopSide,
 } from './frame/compare-sides.ts'
@@ -53,25 +52,20 @@ const createPathRequests = (base: string, { ehrIds, filledIds, plans }: LoadedId
 
 async function startOurs(engineUri: string, items: number): Promise<ClinicalSide> {
   const side = await startParseSide('ours', '../server/main.js', engineUri)
-  const loaded = await loadClinicalRecords(sideDatabaseUri(engineUri, 'ours'), 'ours', side.userId, items)
+  const loaded = await loadClinicalRecords(withDatabase(engineUri, 'ours'), 'ours', side.userId, items)
   return { ...side, login: '/auth/login/password', ...createPathRequests('/med', loaded) }
 }
 
 async function startBareExpress(engineUri: string, items: number): Promise<ClinicalSide> {
   const side = await startExpressSide(engineUri)
-  const loaded = await loadClinicalRecords(
-    sideDatabaseUri(engineUri, 'express'),
-    side.name,
-    side.userId,
-    items,
-  )
+  const loaded = await loadClinicalRecords(withDatabase(engineUri, 'express'), side.name, side.userId, items)
   return { ...side, login: '/login', ...createPathRequests(`/med/${side.userId}`, loaded) }
 }
 
 async function startBareParse(engineUri: string, items: number): Promise<ClinicalSide> {
   const side = await startParseSide('parse', './peers/bare-parse-server.js', engineUri)
   const name = 'B: Parse'
-  const loaded = await loadClinicalRecords(sideDatabaseUri(engineUri, 'parse'), name, side.userId, items)
+  const loaded = await loadClinicalRecords(withDatabase(engineUri, 'parse'), name, side.userId, items)
   const openOf = (ehrId: string) => encodeURIComponent(JSON.stringify({ ehrId, status: 'ACTIVE' }))
   const at = '/1/classes/CarePlan'
   return {
@@ -90,7 +84,7 @@ async function startBareParse(engineUri: string, items: number): Promise<Clinica
 
 async function measureItems(items: number): Promise<Map<string, Figures[]>> {
   const dataDir = mkdtempSync(join(tmpdir(), 'bench-'))
-  const engine = await startEmbeddedMongo({ dataDir })
+  const engine = await startEmbeddedMongo({ dataDir, port: 0 })
   const sides: ClinicalSide[] = []
   for (const start of [startOurs, startBareExpress, startBareParse])
     sides.push(await start(engine.uri, items))

@@ -101,7 +101,7 @@ async function startBareParse(engineUri: string): Promise<ProfileSide> {
 }
 
 const dataDir = mkdtempSync(join(tmpdir(), 'bench-'))
-const engine = await startEmbeddedMongo({ dataDir })
+const engine = await startEmbeddedMongo({ dataDir, port: 0 })
 const sides = [
   await startOurs(engine.uri),
   await startBareExpress(engine.uri),

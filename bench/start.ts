@@ -9,7 +9,7 @@ import { launchParseSide } from './peers/parse-side.ts'
 const scripts = { ours: '../server/main.js', bare: './peers/bare-parse-server.js' }
 
 const dataDir = mkdtempSync(join(tmpdir(), 'bench-'))
-const engine = await startEmbeddedMongo({ dataDir })
+const engine = await startEmbeddedMongo({ dataDir, port: 0 })
 const seconds = new Map<string, number[]>(Object.keys(scripts).map((name) => [name, []]))
 // The first start of each creates its collections and indexes.
 for (let round = -1; round < ROUNDS; round++) {

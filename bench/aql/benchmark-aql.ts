@@ -5,7 +5,7 @@
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { startEmbeddedMongo } from '@health-record-service/embedded-mongo'
+import { startEmbeddedMongo, withDatabase } from '@health-record-service/embedded-mongo'
 import type { Request } from 'autocannon'
 import {
   compareSides,
@@ -14,7 +14,6 @@ import {
   describeVerdict,
   type Figures,
   type Side,
-  sideDatabaseUri,
   signInByPathFamily,
   stopSide,
   type Workload,
@@ -61,7 +60,7 @@ async function loadOnce(directory: string, items: number): Promise<LoadedEhrs> {
   if (existsSync(file)) return JSON.parse(readFileSync(file, 'utf8')) as LoadedEhrs
   mkdirSync(directory, { recursive: true })
   const engine = await startEngine(directory)
-  const uri = sideDatabaseUri(engine.uri, 'ours')
+  const uri = withDatabase(engine.uri, 'ours')
   const side = await launchParseSide('ours', '../server/main.js', engine.uri)
   const { userId } = await signUp(side, uri, account.email)
   const { userId: analystId } = await signUp(side, uri, analyst.email)

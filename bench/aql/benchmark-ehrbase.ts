@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { startEmbeddedMongo } from '@health-record-service/embedded-mongo'
+import { startEmbeddedMongo, withDatabase } from '@health-record-service/embedded-mongo'
 import type { Request } from 'autocannon'
 import {
   compareSides,
@@ -16,7 +16,6 @@ import {
   parseSizes,
   postJson,
   type Side,
-  sideDatabaseUri,
   signInByPathFamily,
   stopSide,
   type Workload,
@@ -110,7 +109,7 @@ async function send(url: string, init: RequestInit): Promise<Response> {
 
 /** Starts our service and registers a system that may query all EHRs. */
 async function connectSystem(engineUri: string): Promise<OpenEhrSide> {
-  const uri = sideDatabaseUri(engineUri, 'ours')
+  const uri = withDatabase(engineUri, 'ours')
   const side = await launchParseSide('ours', '../server/main.js', engineUri)
   const { userId } = await signUp(side, uri, account.email)
   await grantRole(uri, userId, 'admin')

@@ -5,11 +5,11 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { startEmbeddedMongo } from '@health-record-service/embedded-mongo'
+import { startEmbeddedMongo, withDatabase } from '@health-record-service/embedded-mongo'
 import { BSON, type Db, MongoClient } from 'mongodb'
 import { auditEntryCollection } from '../../records/store/audit/audit-log.ts'
 import { decodeAuditEntry } from '../../records/store/audit/chains/entry-format.ts'
-import { postJson, type Side, sideDatabaseUri, signInByPathFamily, stopSide } from '../frame/compare-sides.ts'
+import { postJson, type Side, signInByPathFamily, stopSide } from '../frame/compare-sides.ts'
 import { account, startParseSide } from '../peers/parse-side.ts'
 
 const WRITES = 500
@@ -59,7 +59,7 @@ const engine = await startEmbeddedMongo({ dataDir })
 const side = await startParseSide('ours', '../server/main.js', engine.uri)
 await writeAndRead(await signInByPathFamily(side, account), side.ehrId, side.carePlanId)
 await stopSide(side)
-const client = await MongoClient.connect(sideDatabaseUri(engine.uri, 'ours'))
+const client = await MongoClient.connect(withDatabase(engine.uri, 'ours'))
 for await (const line of tableLines(client.db())) process.stdout.write(`${line}\n`)
 await client.close()
 await engine.stop()

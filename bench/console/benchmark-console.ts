@@ -7,9 +7,9 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { startEmbeddedMongo } from '@health-record-service/embedded-mongo'
+import { startEmbeddedMongo, withDatabase } from '@health-record-service/embedded-mongo'
 import { chromium, type Locator, type Page } from 'playwright-core'
-import { type Side, sideDatabaseUri, signInByPathFamily, stopSide } from '../frame/compare-sides.ts'
+import { type Side, signInByPathFamily, stopSide } from '../frame/compare-sides.ts'
 import { loadMeasurements } from '../measurements/measurement-data.ts'
 import { account, launchParseSide, signUp } from '../peers/parse-side.ts'
 import { measureChangeDelays } from './change-delay.ts'
@@ -207,7 +207,7 @@ export async function benchmarkConsole(): Promise<void> {
   const dataDir = mkdtempSync(join(tmpdir(), 'bench-console-'))
   const engine = await startEmbeddedMongo({ dataDir })
   const side = await launchParseSide('ours', '../server/main.js', engine.uri)
-  const uri = sideDatabaseUri(engine.uri, 'ours')
+  const uri = withDatabase(engine.uri, 'ours')
   const { userId } = await signUp(side, uri, account.email)
   const patient = await loadMeasurements(uri, { userId }, ENTRIES, 1)
   await removeOtherEhrs(await signInByPathFamily(side, account), patient.ehrId)

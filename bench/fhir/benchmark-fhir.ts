@@ -6,7 +6,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { startEmbeddedMongo } from '@health-record-service/embedded-mongo'
+import { startEmbeddedMongo, withDatabase } from '@health-record-service/embedded-mongo'
 import type { Request } from 'autocannon'
 import {
   compareSides,
@@ -17,7 +17,6 @@ import {
   measureGrowth,
   parseSizes,
   type Side,
-  sideDatabaseUri,
   signInByPathFamily,
   stopSide,
 } from '../frame/compare-sides.ts'
@@ -120,7 +119,7 @@ async function measureItems(items: number): Promise<Map<string, Figures[]>> {
   const engine = await startEmbeddedMongo({ dataDir })
   const service = await startParseSide('ours', '../server/main.js', engine.uri)
   const { userId } = service
-  const patient = await loadMeasurements(sideDatabaseUri(engine.uri, 'ours'), { userId }, items)
+  const patient = await loadMeasurements(withDatabase(engine.uri, 'ours'), { userId }, items)
   const side = await signInByPathFamily(service, account)
   const ids = await findNewestIds(side, patient)
   process.stdout.write(`\n${items} items: `)

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { startEmbeddedMongo } from '@health-record-service/embedded-mongo'
+import { startEmbeddedMongo, withDatabase } from '@health-record-service/embedded-mongo'
 import {
   createGet,
   describeVerdict,
@@ -10,7 +10,6 @@ import {
   ROUNDS,
   runRequests,
   type Side,
-  sideDatabaseUri,
   signInByPathFamily,
   stopSide,
 } from '../frame/compare-sides.ts'
@@ -54,7 +53,7 @@ export async function measureExport(): Promise<void> {
   const engine = await startEmbeddedMongo({ dataDir })
   const service = await startParseSide('ours', '../server/main.js', engine.uri)
   const people = { userId: service.userId }
-  const patient = await loadMeasurements(sideDatabaseUri(engine.uri, 'ours'), people, EXPORTED, 1)
+  const patient = await loadMeasurements(withDatabase(engine.uri, 'ours'), people, EXPORTED, 1)
   const side = await signInByPathFamily(service, account)
   const read = (await findNewestIds(side, patient)).map((id) => createGet(`/fhir/R4/Observation/${id}`))
   const readRate = async () => (await runRequests(side, read, READERS)).requests.average

@@ -68,10 +68,6 @@ export async function startSide(name: string, script: string, env: NodeJS.Proces
   return { name, url, child, headers: { ...JSON_HEADERS } }
 }
 
-/** The URI of the database with the side's name. */
-export const sideDatabaseUri = (engineUri: string, name: string): string =>
-  `${engineUri.replace(/\/+$/, '')}/${name}`
-
 /** Logs in. The side's requests then have that person's token, which is valid for a quarter of an hour. */
 export async function signIn(
   side: Side,

@@ -7,9 +7,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { startEmbeddedMongo } from '@health-record-service/embedded-mongo'
+import { startEmbeddedMongo, withDatabase } from '@health-record-service/embedded-mongo'
 import { WebSocket } from 'ws'
-import { postJson, ROUND_SECONDS, type Side, sideDatabaseUri, stopSide } from '../frame/compare-sides.ts'
+import { postJson, ROUND_SECONDS, type Side, stopSide } from '../frame/compare-sides.ts'
 import { readResidentMegabytes } from '../frame/process-memory.ts'
 import { launchParseSide, signUp } from '../peers/parse-side.ts'
 
@@ -126,7 +126,7 @@ export async function benchmarkLive(): Promise<void> {
   const dataDir = mkdtempSync(join(tmpdir(), 'bench-'))
   const engine = await startEmbeddedMongo({ dataDir })
   const side = await launchParseSide('ours', '../server/main.js', engine.uri)
-  const uri = sideDatabaseUri(engine.uri, 'ours')
+  const uri = withDatabase(engine.uri, 'ours')
   const listeners: Listener[] = []
   for (let i = 0; i < ACCOUNTS; i++) listeners.push(await newListener(side, uri, i))
   await runPhase('no subscriber', listeners, 0)

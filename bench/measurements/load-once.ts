@@ -1,8 +1,8 @@
 /** The data directory of a part of the benchmark. It is filled once, before a service of the run starts. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { startEmbeddedMongo } from '@health-record-service/embedded-mongo'
-import { sideDatabaseUri, stopSide } from '../frame/compare-sides.ts'
+import { startEmbeddedMongo, withDatabase } from '@health-record-service/embedded-mongo'
+import { stopSide } from '../frame/compare-sides.ts'
 import { type ExpressSide, startExpressSide } from '../peers/express-side.ts'
 import { type ParseSide, signUp, startParseSide } from '../peers/parse-side.ts'
 import { loadMeasurements, type Patient } from './measurement-data.ts'
@@ -19,7 +19,8 @@ const starts = {
   parse: (uri: string): Promise<ParseSide> => startParseSide('parse', './peers/bare-parse-server.js', uri),
 }
 
-export const startEngine = (directory: string) => startEmbeddedMongo({ dataDir: join(directory, 'engine') })
+export const startEngine = (directory: string) =>
+  startEmbeddedMongo({ dataDir: join(directory, 'engine'), port: 0 })
 
 /** Loads blood pressures for each of these sides, unless the directory has them already. */
 export async function loadOnce<N extends SideName>(
@@ -34,7 +35,7 @@ export async function loadOnce<N extends SideName>(
   const engine = await startEngine(directory)
   const patients: Partial<Patients> = {}
   for (const name of names) {
-    const uri = sideDatabaseUri(engine.uri, name)
+    const uri = withDatabase(engine.uri, name)
     const side = await starts[name](engine.uri)
     const nurse = name === 'ours' ? await signUp(side, uri, nurseEmail) : undefined
     patients[name] = await loadMeasurements(

@@ -6,14 +6,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { startEmbeddedMongo } from '@health-record-service/embedded-mongo'
-import {
-  describeVerdict,
-  ROUND_SECONDS,
-  type Side,
-  sideDatabaseUri,
-  stopSide,
-} from '../frame/compare-sides.ts'
+import { startEmbeddedMongo, withDatabase } from '@health-record-service/embedded-mongo'
+import { describeVerdict, ROUND_SECONDS, type Side, stopSide } from '../frame/compare-sides.ts'
 import { launchParseSide } from '../peers/parse-side.ts'
 import { heavyCalls } from './heavy-calls.ts'
 import {
@@ -154,7 +148,7 @@ export async function benchmarkOverload(part = PARTS.join()): Promise<void> {
   const dataDir = mkdtempSync(join(tmpdir(), 'bench-'))
   const engine = await startEmbeddedMongo({ dataDir })
   const side = await launchParseSide('ours', '../server/main.js', engine.uri)
-  const uri = sideDatabaseUri(engine.uri, 'ours')
+  const uri = withDatabase(engine.uri, 'ours')
   const people: BenchPerson[] = []
   for (let i = 0; i < PEOPLE; i++) people.push(await createOrdinaryPerson(side, uri, i))
   const heavy = parts.some((name) => name !== 'rates') ? await createHeavyPerson(side, engine.uri) : undefined

@@ -1,8 +1,9 @@
+import { withDatabase } from '@health-record-service/embedded-mongo'
 /** The people of the benchmark: ordinary ones with some weights, and one with much data. */
 import { type Db, MongoClient } from 'mongodb'
 import { setRole } from '../../records/ehrs/rights/roles.ts'
 import { loadCompositions } from '../aql/composition-data.ts'
-import { postJson, type Side, sideDatabaseUri, signInByPathFamily } from '../frame/compare-sides.ts'
+import { postJson, type Side, signInByPathFamily } from '../frame/compare-sides.ts'
 import { loadMeasurements } from '../measurements/measurement-data.ts'
 import { account, signUp } from '../peers/parse-side.ts'
 import type { Call } from './load.ts'
@@ -52,7 +53,7 @@ export async function createOrdinaryPerson(side: Side, uri: string, i: number): 
 
 /** Creates a person with thousands of blood pressures and compositions, who may query every EHR. */
 export async function createHeavyPerson(side: Side, engineUri: string): Promise<BenchPerson> {
-  const uri = sideDatabaseUri(engineUri, side.name)
+  const uri = withDatabase(engineUri, side.name)
   const person = await createPerson(side, uri, 'heavy@example.org')
   const loaded = await loadMeasurements(uri, { userId: person.userId }, HEAVY_PRESSURES, 1)
   await loadCompositions(uri, person.userId, HEAVY_COMPOSITIONS)

@@ -1,5 +1,6 @@
+import { withDatabase } from '@health-record-service/embedded-mongo'
 import { newId } from '../../records/store/documents/ids.ts'
-import { postJson, type Side, sideDatabaseUri, startSide } from '../frame/compare-sides.ts'
+import { postJson, type Side, startSide } from '../frame/compare-sides.ts'
 import { account } from './parse-side.ts'
 
 /** The handwritten service, in the database `express`, with a user who is not logged in yet. */
@@ -20,4 +21,4 @@ export async function startExpressSide(
 }
 
 export const launchExpressSide = (engineUri: string): Promise<Side> =>
-  startSide('A: Express', './peers/bare-express.js', { MONGODB_URI: sideDatabaseUri(engineUri, 'express') })
+  startSide('A: Express', './peers/bare-express.js', { MONGODB_URI: withDatabase(engineUri, 'express') })

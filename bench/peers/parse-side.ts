@@ -1,7 +1,8 @@
 import { setTimeout } from 'node:timers/promises'
+import { withDatabase } from '@health-record-service/embedded-mongo'
 import { MongoClient } from 'mongodb'
 import { setRole } from '../../records/ehrs/rights/roles.ts'
-import { postJson, type Side, sideDatabaseUri, startSide } from '../frame/compare-sides.ts'
+import { postJson, type Side, startSide } from '../frame/compare-sides.ts'
 
 const keys = {
   APPLICATION_ID: 'bench-application-id',
@@ -51,7 +52,7 @@ export async function launchParseSide(
     ...keys,
     ...production,
     ...unlimited,
-    MONGODB_URI: sideDatabaseUri(engineUri, database),
+    MONGODB_URI: withDatabase(engineUri, database),
   }
   const side = await startSide(name, script, environment)
   side.headers['X-Parse-Application-Id'] = keys.APPLICATION_ID
@@ -62,7 +63,7 @@ export async function launchParseSide(
 /** Starts a side with a user who has an EHR and a care plan. */
 export async function startParseSide(name: string, script: string, engineUri: string): Promise<ParseSide> {
   const side = await launchParseSide(name, script, engineUri)
-  const signedIn = await signUp(side, sideDatabaseUri(engineUri, name), account.email)
+  const signedIn = await signUp(side, withDatabase(engineUri, name), account.email)
   const { userId } = signedIn
   const { objectId: ehrId = '' } = await postJson(signedIn, '/1/classes/Ehr', { subjectId: userId })
   const { objectId: carePlanId = '' } = await postJson(signedIn, '/1/classes/CarePlan', {

@@ -10,6 +10,7 @@ export { runningUriOf } from './storage/disk/directory-lock.ts'
 export { makeDirectory, UNWRITABLE_DISK_EXIT_CODE } from './storage/disk/file-access.ts'
 
 export interface EmbeddedMongo {
+  /** Without the name of a database. */
   uri: string
   pid: number
   /** Waits for running commands, closes the data and ends the process. Kills it after 10 seconds. */
@@ -18,24 +19,35 @@ export interface EmbeddedMongo {
   exited: Promise<number>
 }
 
+/** Puts the name of a database into a URI, such as `mongodb://user:password@a,b/other?options`. */
+export const withDatabase = (uri: string, name: string): string =>
+  uri.replace(/^(mongodb(?:\+srv)?:\/\/[^/?]+)\/?[^?]*/, `$1/${name}`)
+
 /** Acknowledged writes are on disk, so killing a process that does not stop loses nothing. */
 const STOP_TIMEOUT_MS = 10_000
 
 type Message = { ready: true; uri: string } | { error: string }
 
-/** @throws the engine's own message if it cannot start */
+/**
+ * @param port a port of the loopback interface, which every local user can reach; by default a socket that only this user can open
+ * @throws the engine's own message if it cannot start
+ */
 export const startEmbeddedMongo = async ({
   dataDir,
-  port = 0,
+  port,
 }: {
   dataDir: string
   port?: number
 }): Promise<EmbeddedMongo> => {
   const main = fileURLToPath(new URL('./main.js', import.meta.url))
-  const child = fork(main, ['--data', dataDir, '--port', String(port)], {
-    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-    execArgv: ['--enable-source-maps'],
-  })
+  const child = fork(
+    main,
+    ['--data', dataDir, ...(port === undefined ? ['--socket'] : ['--port', String(port)])],
+    {
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+      execArgv: ['--enable-source-maps'],
+    },
+  )
   const exit = once(child, 'exit') as Promise<[code: number | null, signal: string | null]>
   const exited = exit.then(([code]) => code ?? -1)
   const message = await Promise.race([

@@ -1,4 +1,4 @@
-/** The command line: `main.js --data DIR [--port N]`. */
+/** The command line: `main.js --data DIR [--port N | --socket]`. */
 import { spawnSync } from 'node:child_process'
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -19,24 +19,31 @@ import { MongoServer } from './wire/server.ts'
 /** The time limit for running commands after the parent has gone. */
 const ORPHAN_TIMEOUT_MS = 5_000
 
-const usage = `Usage: embedded-mongo --data DIR [--port N]
+const usage = `Usage: embedded-mongo --data DIR [--port N | --socket]
 
-A MongoDB wire-protocol server for one machine, on 127.0.0.1 only.
+A MongoDB wire-protocol server for one machine.
 
   --data DIR   Directory of the data; created if it does not exist
-  --port N     Port to listen on (default: 27017; 0: any free port)
+  --port N     Port of 127.0.0.1 to listen on (default: 27017; 0: any free port). Every local user can reach it.
+  --socket     Listen on a socket that only this user can open, instead of a port
   --help       Print this text
 `
 
 interface Arguments {
   data: string
-  port: number
+  /** Undefined to listen on a socket. */
+  port: number | undefined
 }
 
 const readArguments = (): Arguments => {
   try {
     const { values } = parseArgs({
-      options: { data: { type: 'string' }, port: { type: 'string' }, help: { type: 'boolean' } },
+      options: {
+        data: { type: 'string' },
+        port: { type: 'string' },
+        socket: { type: 'boolean' },
+        help: { type: 'boolean' },
+      },
     })
     if (values.help) {
       process.stdout.write(usage)
@@ -46,7 +53,8 @@ const readArguments = (): Arguments => {
     if (!values.data) throw new Error('--data DIR is required')
     if (!Number.isInteger(port) || port < 0 || port > 65535 || values.port === '')
       throw new Error(`--port must be a whole number from 0 to 65535, not ${values.port}`)
-    return { data: resolve(values.data), port }
+    if (values.socket && values.port !== undefined) throw new Error('--port and --socket exclude each other')
+    return { data: resolve(values.data), port: values.socket ? undefined : port }
   } catch (error) {
     process.stderr.write(`${(error as Error).message}\n\n${usage}`)
     process.exit(2)
@@ -89,9 +97,7 @@ const start = async ({ data, port }: Arguments): Promise<void> => {
   const directory = await openDataDirectory(data, endOfCatalog)
   const engine = openEngine(directory, data)
   const server = new MongoServer(engine)
-  const bound = await server.listen(port).catch((error: Error) => {
-    throw new StartFault(`cannot listen on port ${port}: ${error.message}`)
-  })
+  const uri = await listen(server, port)
   await engine.dropUnfinishedIndexes()
   engine.purge()
   const stopTtlMonitor = startTtlMonitor(engine)
@@ -114,11 +120,18 @@ const start = async ({ data, port }: Arguments): Promise<void> => {
   })
   if (process.send) watchParent()
   if (process.send && !process.connected) return stop()
-  const uri = `mongodb://127.0.0.1:${bound}`
   directory.publishUri(uri)
   process.send?.({ ready: true, uri })
   process.stdout.write(`embedded-mongo ready: ${uri} data ${data}\n`)
 }
+
+/** @returns the URI of the listening server */
+const listen = (server: MongoServer, port: number | undefined): Promise<string> =>
+  (port === undefined ? server.listenOnSocket() : server.listenOnPort(port)).catch((error: Error) => {
+    throw new StartFault(
+      `cannot listen on ${port === undefined ? 'a socket' : `port ${port}`}: ${error.message}`,
+    )
+  })
 
 /** A busy engine may not notice that its parent has ended, so a separate thread watches. */
 const watchParent = (): void => {

@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type Collection, type Db, MongoClient } from 'mongodb'
 import { startEmbeddedMongo } from './index.ts'
 
@@ -21,6 +22,9 @@ export interface TestEngine {
   stop(): Promise<void>
 }
 
+/** The time in which the driver notices that an engine has closed its connections. */
+const CLOSED_CONNECTIONS_MS = 50
+
 /** One engine for the tests of a block; use it within these tests and their hooks. */
 export function engineOfBlock(): TestEngine {
   const engine = {} as TestEngine
@@ -40,6 +44,8 @@ export async function startEngine(engine = {} as TestEngine): Promise<TestEngine
     async kill() {
       process.kill(running.server.pid, 'SIGKILL')
       await running.server.exited
+      // The driver (7.1) waits for ever if it writes to a connection before it notices that it is closed.
+      await sleep(CLOSED_CONNECTIONS_MS)
       await running.handles.client.close(true)
     },
     async restart() {
@@ -76,6 +82,9 @@ export async function manyThings({ db }: TestEngine, count: number): Promise<Col
   await things.insertMany(Array.from({ length: count }, one))
   return things
 }
+
+/** The path of the socket of an engine's URI. */
+export const socketPathOf = (uri: string): string => decodeURIComponent(new URL(uri).host)
 
 async function open(dataDir: string) {
   const server = await startEmbeddedMongo({ dataDir })

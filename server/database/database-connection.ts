@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
-import type { Db, MongoClient } from 'mongodb'
+import { type Db, MongoClient } from 'mongodb'
 import {
   type QueryingAdapter,
   translateDatabaseErrors,
@@ -51,10 +51,12 @@ export async function openDatabaseConnection(
   { hasOtherInstances, open }: { hasOtherInstances: boolean; open: boolean },
 ): Promise<DatabaseConnection> {
   const { MongoStorageAdapter, fieldTypes, ...modules } = await loadParseServer()
-  const mongoOptions = { ...createServingOptions(uri), maxTimeMS: QUERY_TIMEOUT_MS }
-  const adapter: StorageAdapter = new MongoStorageAdapter({ uri, mongoOptions })
+  const adapter: StorageAdapter = new MongoStorageAdapter({
+    uri,
+    mongoOptions: { maxTimeMS: QUERY_TIMEOUT_MS },
+  })
   translateDatabaseErrors(adapter)
-  await adapter.connect()
+  await connect(adapter, uri)
   failFastDuringOutages(adapter.client)
   const mongo = { client: adapter.client, db: adapter.database }
   if (hasOtherInstances) LogicalClock.of(mongo.db).followOtherInstances()
@@ -73,6 +75,19 @@ export async function openDatabaseConnection(
     handOverWrites: (findWriter) => handOverWrites(adapter, modules, findWriter),
     close: () => adapter.handleShutdown(),
   }
+}
+
+/**
+ * Replaces the adapter's own `connect`, which does not understand the URI of a socket. The adapter calls it before each
+ * command, and forgets its client when the database refuses a command.
+ */
+async function connect(adapter: StorageAdapter, uri: string): Promise<void> {
+  const client = await MongoClient.connect(uri, createServingOptions(uri))
+  const database = client.db()
+  adapter.connect = async () => {
+    Object.assign(adapter, { client, database })
+  }
+  await adapter.connect()
 }
 
 /** The database must respond within this time. The driver would also count time in which this process is busy. */

@@ -5,6 +5,7 @@ import {
   runningUriOf,
   startEmbeddedMongo,
   UNWRITABLE_DISK_EXIT_CODE,
+  withDatabase,
 } from '@health-record-service/embedded-mongo'
 import type { Db } from 'mongodb'
 import { newerDataError } from '../../records/store/backfill/backfill.ts'
@@ -98,7 +99,7 @@ export const withoutCredentials = (uri: string): string =>
 /** Name of the database in the embedded engine. */
 export const EMBEDDED_DATABASE = 'health-record'
 
-const createEmbeddedUri = (engineUri: string): string => `${engineUri}/${EMBEDDED_DATABASE}`
+const createEmbeddedUri = (engineUri: string): string => withDatabase(engineUri, EMBEDDED_DATABASE)
 
 /** Data file in the directory of an embedded engine. */
 const DATA_FILE = 'data.mdb'

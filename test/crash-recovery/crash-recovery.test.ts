@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { withDatabase } from '@health-record-service/embedded-mongo'
 import { startEngine } from '@health-record-service/embedded-mongo/testing'
 import { bySize, isFullSize } from '../harness/test-size.ts'
 import { type CrashService, createServiceStarter } from './service/crash-service.ts'
@@ -31,7 +32,7 @@ for (const [family, writes] of WRITE_GROUPS)
       const running: Pick<CrashService, 'kill'>[] = []
       try {
         const name = 'faults'
-        const uri = `${engine.uri.replace(/\/+$/, '')}/${name}?maxPoolSize=1000`
+        const uri = `${withDatabase(engine.uri, name)}&maxPoolSize=1000`
         const start = await createServiceStarter(uri, AUDIT_KEY, (victim) => running.push(victim))
         const { client } = engine
         trials = await CrashTrials.run(

@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:
 import { SourceMap } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
-import { startEmbeddedMongo } from '@health-record-service/embedded-mongo'
+import { startEmbeddedMongo, withDatabase } from '@health-record-service/embedded-mongo'
 import fc from 'fast-check'
 import { MongoClient } from 'mongodb'
 import { bySize } from './test-size.ts'
@@ -49,7 +49,7 @@ async function startRun(): Promise<() => Promise<void>> {
   }
   const engine = await startEmbeddedMongo({ dataDir: join(directory, 'engine') })
   process.env[SHARED_URI] =
-    `${withDatabase(engine.uri, NAME_PLACEHOLDER)}?connectTimeoutMS=${BUSY_TIMEOUT_MS}`
+    `${withDatabase(engine.uri, NAME_PLACEHOLDER)}&connectTimeoutMS=${BUSY_TIMEOUT_MS}`
   return engine.stop
 }
 
@@ -109,11 +109,6 @@ async function dropDatabases(uri: string, prefix: string): Promise<void> {
   const { databases } = await client.db().admin().listDatabases({ nameOnly: true })
   for (const { name } of databases) if (name.startsWith(prefix)) await client.db(name).dropDatabase()
   await client.close()
-}
-
-/** `mongodb://user:password@a,b/other?options` with another database name. */
-function withDatabase(uri: string, name: string): string {
-  return uri.replace(/^(mongodb(?:\+srv)?:\/\/[^/?]+)\/?[^?]*/, `$1/${name}`)
 }
 
 /** A database that no other process of the run uses. */

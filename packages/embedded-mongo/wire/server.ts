@@ -1,9 +1,10 @@
 /** Connections: answers messages in order. Malformed bytes end their connection only. */
-import { createServer, type Server, type Socket } from 'node:net'
+import { type AddressInfo, createServer, type ListenOptions, type Server, type Socket } from 'node:net'
 import type { Engine } from '../storage/engine.ts'
 import { releaseBuffer } from '../values/raw-documents.ts'
 import { Dispatcher } from './dispatch.ts'
 import { headOfReply, parseMessage, type Request, splitMessages } from './messages.ts'
+import { prepareSocketPath } from './socket-path.ts'
 
 export class MongoServer {
   readonly #engine: Engine
@@ -11,6 +12,7 @@ export class MongoServer {
   readonly #dispatcher: Dispatcher
   readonly #sockets = new Map<Socket, Promise<void>>()
   #connections = 0
+  #removeSocket = () => {}
 
   constructor(engine: Engine) {
     this.#engine = engine
@@ -18,16 +20,28 @@ export class MongoServer {
     this.#server = createServer({ noDelay: true }, (socket) => this.#accept(socket))
   }
 
-  /** Listens on the loopback interface and returns the port. */
-  listen(port: number): Promise<number> {
+  /** Listens on the loopback interface. @returns the URI */
+  async listenOnPort(port: number): Promise<string> {
+    await this.#listen({ port, host: '127.0.0.1' })
+    const { port: boundPort } = this.#server.address() as AddressInfo
+    this.#engine.address = `127.0.0.1:${boundPort}`
+    return `mongodb://${this.#engine.address}`
+  }
+
+  /** Listens on a socket that only this user can open. @returns the URI */
+  async listenOnSocket(): Promise<string> {
+    const { path, remove } = prepareSocketPath()
+    this.#removeSocket = remove
+    await this.#listen({ path })
+    this.#engine.address = path
+    // Drivers write the names of a replica set's hosts in lower case, so they must not look for this one by its name.
+    return `mongodb://${encodeURIComponent(path)}/?directConnection=true`
+  }
+
+  #listen(options: ListenOptions): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#server.once('error', reject)
-      this.#server.listen(port, '127.0.0.1', () => {
-        const address = this.#server.address()
-        const bound = typeof address === 'object' && address ? address.port : port
-        this.#engine.address = `127.0.0.1:${bound}`
-        resolve(bound)
-      })
+      this.#server.listen(options, resolve)
     })
   }
 
@@ -37,7 +51,7 @@ export class MongoServer {
     let messageSize = 0
     let size = 0
     this.#sockets.set(socket, Promise.resolve())
-    this.#engine.clients.set(connectionId, `${socket.remoteAddress}:${socket.remotePort}`)
+    this.#engine.clients.set(connectionId, addressOf(socket))
     socket.on('error', () => socket.destroy())
     socket.on('close', () => {
       this.#sockets.delete(socket)
@@ -86,8 +100,13 @@ export class MongoServer {
     await Promise.all(this.#sockets.values())
     for (const socket of this.#sockets.keys()) socket.destroySoon()
     await serverClose
+    this.#removeSocket()
   }
 }
+
+/** The client's address; as in MongoDB, clients of a socket have none. */
+const addressOf = ({ remoteAddress, remotePort }: Socket): string =>
+  remoteAddress === undefined ? 'anonymous unix socket' : `${remoteAddress}:${remotePort}`
 
 /** Copying more bytes than this takes longer than sending them in two pieces. */
 const LONG = 2 ** 14

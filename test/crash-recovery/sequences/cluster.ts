@@ -2,9 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type EmbeddedMongo, startEmbeddedMongo } from '@health-record-service/embedded-mongo'
+import { type EmbeddedMongo, startEmbeddedMongo, withDatabase } from '@health-record-service/embedded-mongo'
 import { MongoClient } from 'mongodb'
-import { freePort } from '../../harness/service/port.ts'
 import { type CrashService, createServiceStarter } from '../service/crash-service.ts'
 
 const DATABASE = 'sequences'
@@ -34,14 +33,12 @@ export class Cluster {
 
   static async start(): Promise<Cluster> {
     const dataDir = mkdtempSync(join(tmpdir(), 'sequences-'))
-    const port = await freePort()
-    const startEngine = () => startEmbeddedMongo({ dataDir, port })
+    const startEngine = () => startEmbeddedMongo({ dataDir })
     const engine = await startEngine()
-    const address = engine.uri.replace(/\/+$/, '')
     const more = { INSTANCES: 'several' }
-    const start = await createServiceStarter(`${address}/${DATABASE}`, AUDIT_KEY, () => {}, more)
+    const start = await createServiceStarter(withDatabase(engine.uri, DATABASE), AUDIT_KEY, () => {}, more)
     const services = [await start(), await start()]
-    return new Cluster(new MongoClient(address), dataDir, [startEngine, engine], [start, services])
+    return new Cluster(new MongoClient(engine.uri), dataDir, [startEngine, engine], [start, services])
   }
 
   get db() {

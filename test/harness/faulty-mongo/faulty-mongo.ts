@@ -36,7 +36,11 @@ export function startFaultyMongoForBlock(): FaultyMongo {
     /^mongodb:\/\/(?:[^@/]*@)?([^:,/]+)(?::(\d+))?/.exec(databaseUri('')) ?? []
   const clients = new Set<Socket>()
   const server = createServer({ noDelay: true }, (client) => {
-    const upstream = connect({ host: hostname, port: Number(port), noDelay: true })
+    const upstream = connect(
+      hostname.endsWith('.sock')
+        ? { path: decodeURIComponent(hostname) }
+        : { host: hostname, port: Number(port), noDelay: true },
+    )
     clients.add(client.on('close', () => clients.delete(client)))
     relayMessages(faulty, client, upstream)
   })

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { copyFileSync, cpSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { startEmbeddedMongo } from '@health-record-service/embedded-mongo'
+import { startEmbeddedMongo, withDatabase } from '@health-record-service/embedded-mongo'
 import { type Db, type Document, MongoClient } from 'mongodb'
 import { runAuditCommand } from '../../../server/commands/audit.ts'
 import { startFaultyMongoForBlock } from '../../harness/faulty-mongo/faulty-mongo.ts'
@@ -31,7 +31,7 @@ const keysIn = (dataDir: string): Record<string, string> =>
 /** All documents of a database by collection, with the exact types of their numbers. */
 type Snapshot = [collection: string, documents: Document[]][]
 
-async function withDatabase<T>(uri: string, work: (db: Db) => Promise<T>): Promise<T> {
+async function useDatabase<T>(uri: string, work: (db: Db) => Promise<T>): Promise<T> {
   const client = await MongoClient.connect(uri, { promoteValues: false })
   try {
     return await work(client.db())
@@ -79,7 +79,7 @@ describe('npm run audit -- rekey', function suite() {
     besideService = { ...(await audit('rekey', { DATA_DIR: origin })), keysBefore, keysAfter: keysIn(origin) }
     await stopProcess(service)
     const engine = await startEmbeddedMongo({ dataDir: join(origin, 'database') })
-    snapshot = await withDatabase(`${engine.uri}/health-record`, readSnapshot)
+    snapshot = await useDatabase(withDatabase(engine.uri, 'health-record'), readSnapshot)
     await engine.stop()
   })
 
@@ -88,7 +88,7 @@ describe('npm run audit -- rekey', function suite() {
     const DATA_DIR = createDataDir()
     copyFileSync(join(keysFrom, 'keys.json'), join(DATA_DIR, 'keys.json'))
     const MONGODB_URI = databaseUri(`rekey-${databases++}`)
-    await withDatabase(MONGODB_URI, (db) => writeSnapshot(db, contents))
+    await useDatabase(MONGODB_URI, (db) => writeSnapshot(db, contents))
     return { DATA_DIR, MONGODB_URI }
   }
 
@@ -116,7 +116,7 @@ describe('npm run audit -- rekey', function suite() {
   it('writes an audit entry with each of the keys', async () => {
     const env = await copyOrigin()
     await audit('rekey', env)
-    await withDatabase(env.MONGODB_URI, async (db) => {
+    await useDatabase(env.MONGODB_URI, async (db) => {
       const entries = await entriesOf(db).find({ type: 'audit.keys' }).sort({ _id: 1 }).toArray()
       const rekeyEntries = entries.map(({ _id, action, ids }) => ({ _id, action, ids }))
       const entry = { action: 'update', ids: ['AUDIT_KEY', 'KEY_ENCRYPTION_KEY'] }
@@ -211,13 +211,13 @@ describe('npm run audit -- rekey', function suite() {
       const { DATA_DIR, MONGODB_URI } = await copyOrigin()
       await audit('rekey', { DATA_DIR, MONGODB_URI })
       changed = DATA_DIR
-      changedSnapshot = await withDatabase(MONGODB_URI, readSnapshot)
+      changedSnapshot = await useDatabase(MONGODB_URI, readSnapshot)
     })
 
     for (const [what, tamper] of Object.entries(manipulations))
       it(`reveals changes of ${what}`, async () => {
         const env = await copyOrigin(changed, changedSnapshot)
-        await withDatabase(env.MONGODB_URI, tamper)
+        await useDatabase(env.MONGODB_URI, tamper)
         const { code, output } = await audit('verify', env)
         assert.match(output, /BROKEN at /)
         assert.equal(code, 1)

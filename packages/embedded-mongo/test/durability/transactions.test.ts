@@ -7,7 +7,7 @@ import { sessions as commands } from '../../commands/sessions.ts'
 import { Overlay } from '../../storage/disk/overlay.ts'
 import { LastWrites } from '../../storage/last-writes.ts'
 import { Transactions } from '../../storage/transactions.ts'
-import { engineOfBlock } from '../../testing.ts'
+import { engineOfBlock, socketPathOf } from '../../testing.ts'
 
 interface Account {
   _id: number
@@ -370,7 +370,7 @@ async function isTransient(work: Promise<unknown>, code: number) {
 async function cable(uri: string): Promise<{ uri: string; pull(): void }> {
   const ends = new Set<Socket>()
   const server = createServer((near) => {
-    const far = connect(Number(new URL(uri).port), '127.0.0.1')
+    const far = connect(socketPathOf(uri))
     for (const end of [near, far]) ends.add(end.on('error', () => {}))
     near.pipe(far).pipe(near)
   })

@@ -1,14 +1,16 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm, stat } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { mkdtemp, realpath, rm, stat } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { networkInterfaces, tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { type Document, MongoClient } from 'mongodb'
 import { startEmbeddedMongo } from '../../index.ts'
+import { socketPathOf } from '../../testing.ts'
 
 const main = fileURLToPath(new URL('../../main.js', import.meta.url))
 const index = new URL('../../index.js', import.meta.url).href
@@ -73,6 +75,7 @@ describe('the process', () => {
       ['--data', 'x', 'y'],
       ['--data', 'x', '--port', 'abc'],
       ['--data', 'x', '--port', '70000'],
+      ['--data', 'x', '--port', '0', '--socket'],
     ])
       it(`refuses the arguments: ${argv.join(' ') || 'nothing'}`, async () => {
         const [code, output] = await run(...argv).ended
@@ -119,6 +122,41 @@ describe('the process', () => {
       assert.equal(code, 1)
       assert.match(output, /cannot listen on port/)
       assert.equal((await ended)[0], 0)
+    })
+  })
+
+  describe('with a socket', () => {
+    const listen = async (directory: string) => {
+      const { child, output, ended } = run('--data', directory, '--socket')
+      while (!output().includes('\n')) await sleep(50)
+      const [, uri = ''] = /^embedded-mongo ready: (\S+) data/.exec(output()) ?? []
+      const client = await MongoClient.connect(uri)
+      const stop = async () => {
+        await client.close()
+        child.kill('SIGTERM')
+        assert.equal((await ended)[0], 0)
+      }
+      return { client, path: socketPathOf(uri), stop }
+    }
+
+    it('lets only its user connect', async () => {
+      const { client, path, stop } = await listen(dataDir)
+      assert.equal(path, join(await realpath(dataDir), 'engine.sock'))
+      assert.equal((await stat(path)).mode & 0o777, 0o700)
+      assert.equal((await stat(dirname(path))).mode & 0o777, 0o700)
+      const { you } = await client.db('test').command({ whatsmyuri: 1 })
+      assert.equal(you, 'anonymous unix socket')
+      await stop()
+      assert.ok(!existsSync(path))
+    })
+
+    it('keeps the socket in a temporary directory if the path of the data directory is too long for it', async () => {
+      const { client, path, stop } = await listen(join(dataDir, 'long'.repeat(25)))
+      assert.equal(dirname(dirname(path)), tmpdir())
+      assert.equal((await stat(dirname(path))).mode & 0o777, 0o700)
+      await client.db('test').collection('c').insertOne({ n: 1 })
+      await stop()
+      assert.ok(!existsSync(dirname(path)))
     })
   })
 
@@ -177,7 +215,7 @@ describe('the process', () => {
 
   it('closes only the connection that sent malformed bytes', async () => {
     const server = await startEmbeddedMongo({ dataDir })
-    const port = Number(new URL(server.uri).port)
+    const path = socketPathOf(server.uri)
     const header = (length: number, code: number) => {
       const bytes = Buffer.alloc(16)
       bytes.writeInt32LE(length, 0)
@@ -194,13 +232,13 @@ describe('the process', () => {
       Buffer.concat([header(26, 2013), Buffer.alloc(10)]),
     ]
     for (const bytes of attempts) {
-      const socket = connect(port, '127.0.0.1')
+      const socket = connect(path)
       socket.on('error', () => {})
       socket.write(bytes)
       socket.resume()
       await once(socket, 'close', { signal: AbortSignal.timeout(5000) })
     }
-    const half = connect(port, '127.0.0.1')
+    const half = connect(path)
     half.write(header(1000, 2013))
     const client = new MongoClient(server.uri)
     assert.equal((await client.db('test').command({ ping: 1 })).ok, 1)

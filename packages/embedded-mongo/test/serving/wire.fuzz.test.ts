@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import { BSON, type Document } from 'mongodb'
-import { engineOfBlock, type TestEngine } from '../../testing.ts'
+import { engineOfBlock, socketPathOf, type TestEngine } from '../../testing.ts'
 
 const seed = Number(process.env.SEED ?? 20240229)
 const opMsg = 2013
@@ -261,7 +261,7 @@ describe(`wire protocol (SEED=${seed})`, () => {
 })
 
 async function dial(engine: TestEngine): Promise<Socket> {
-  const socket = connect(Number(new URL(engine.uri).port), '127.0.0.1')
+  const socket = connect(socketPathOf(engine.uri))
   socket.on('error', () => {})
   await once(socket, 'connect')
   return socket
