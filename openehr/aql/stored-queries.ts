@@ -22,7 +22,7 @@ type QueryRecord = Static<typeof QueryRecord>
 export const ONLY_VERSION = '1.0.0'
 
 /** A query without a version and its version 1.0.0 have one id, so that only one of them is stored. */
-const selectorOf = (name: string) => ({ id: name.replace(/\/1\.0\.0$/, ''), name })
+const idOf = (name: string) => name.replace(/\/1\.0\.0$/, '')
 
 interface PutCondition {
   expected: ExpectedVersions
@@ -96,7 +96,7 @@ export class StoredQueries {
 
   /** @throws NotFound */
   async get(caller: Caller, name: string): Promise<StoredQuery> {
-    return withParameters(await this.#store.get(caller, selectorOf(name)))
+    return withParameters(await this.#store.get(caller, await this.#selectorOf(caller, name)))
   }
 
   /**
@@ -119,7 +119,7 @@ export class StoredQueries {
     query: QueryRecord,
     { expected, createOnly }: PutCondition,
   ): Promise<{ query: StoredQuery; created: boolean }> {
-    const key = selectorOf(query.name)
+    const key = await this.#selectorOf(caller, query.name)
     const replace = () =>
       this.#store.update(caller, key, () => query, { expected: createOnly ? [] : expected })
     const updatedQuery = await replace().catch(ifNotFound(undefined))
@@ -132,8 +132,15 @@ export class StoredQueries {
   }
 
   /** @throws NotFound; PreconditionFailed */
-  remove(caller: Caller, name: string, expected: ExpectedVersions): Promise<void> {
-    return this.#store.remove(caller, selectorOf(name), { expected })
+  async remove(caller: Caller, name: string, expected: ExpectedVersions): Promise<void> {
+    return this.#store.remove(caller, await this.#selectorOf(caller, name), { expected })
+  }
+
+  /** The selector of a query. Former builds stored a version 1.0.0 with its name as its id. */
+  async #selectorOf(caller: Caller, name: string) {
+    const former = { id: name, name }
+    const id = idOf(name)
+    return id !== name && (await this.#store.find(caller, former)) ? former : { id, name }
   }
 
   /**

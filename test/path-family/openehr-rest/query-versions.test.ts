@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { assertStatus } from '../../harness/clients/path-client.ts'
 import { createRoleHolder } from '../../harness/people/people.ts'
 import { createRestSystem, type RestCall } from '../../harness/people/rest-systems.ts'
+import { service } from '../../harness/service/service.ts'
 
 const Q = 'SELECT e/ehr_id/value FROM EHR e'
 const asText = { 'content-type': 'text/plain' }
@@ -83,6 +84,18 @@ describe('the versions of a stored query of the openEHR REST API', () => {
       ['/1.0.0', '/1.0.1', '-2/1.0.0', '-3/1.0.0'].map((rest) => ownName + rest),
     )
     assertStatus(await rest('GET', `/query/${ownName}-2/1.0.0`))
+  })
+
+  it('stay usable if a former build stored version 1.0.0 with its name as its id', async () => {
+    const path = `${name}/1.0.0`
+    await storeAll(path)
+    const queries = service.db.collection<{ _id: string }>('openehr.queries')
+    const stored = await queries.findOneAndDelete({ _id: name })
+    assert.ok(stored)
+    await queries.insertOne({ ...stored, _id: path })
+    assertStatus(await rest('GET', `/query/${path}`))
+    assertStatus(await store(path), 409)
+    assert.deepEqual(await versionsOf(name), [path])
   })
 
   it('have one name: their numbers begin without zeros', async () => {
