@@ -53,7 +53,7 @@ describe('a start that the kind of database prevents', function suite() {
   })
 
   it('reports which server is of another replica set, or not the primary', async () => {
-    const uri = `${faulty.uri}/refused?serverSelectionTimeoutMS=300`
+    const uri = `${faulty.uri}/refused?serverSelectionTimeoutMS=2000`
     const wait = (address: string) => waitForDatabase(address, 'MONGODB_URI', () => {})
     await assert.rejects(wait(`${uri}&replicaSet=other`), /for \d+\.\d s \(its replica set is \w+\)\.$/)
     const { greeting } = faulty
