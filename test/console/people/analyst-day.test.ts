@@ -5,6 +5,7 @@ import { findAccessibilityViolations } from '../../harness/browser/axe.ts'
 import { createPatient, createPlan, createWeight, type Patient } from '../../harness/care/patients.ts'
 import { assertStatus } from '../../harness/clients/path-client.ts'
 import { createPerson, createRoleHolder, type Person } from '../../harness/people/people.ts'
+import { createRestSystem } from '../../harness/people/rest-systems.ts'
 import { assertNoFaults, button, logInOn, menu, tabTo, useConsoleBrowser } from '../open-console.ts'
 
 const COUNT = 120
@@ -130,6 +131,10 @@ describe('the day of an analyst', () => {
 
   it('opens queries that a modeller has stored, but stores none', async () => {
     const modeller = await createRoleHolder('modeller')
+    const { rest } = await createRestSystem(['modeller'])
+    const json = { 'content-type': 'application/json' }
+    const path = '/definition/query/org.example::weights/1.0.0'
+    assertStatus(await rest('PUT', path, { q: weightsOf('x') }, json))
     const storing = await openQueries(modeller)
     await type(storing, weightsOf('x').replace("'x'", '$ehr'))
     await storing.getByText('Stored queries').click()
@@ -144,6 +149,9 @@ describe('the day of an analyst', () => {
     await button(storing, 'Remove weights.v1').click()
     await button(storing, 'Yes, remove it').click()
     await button(storing, 'Remove weights.v1').waitFor({ state: 'detached' })
+    // Nobody can remove a version that the openEHR REST API has stored.
+    await button(storing, 'Open org.example::weights/1.0.0').waitFor()
+    assert.equal(await button(storing, 'Remove org.example::weights/1.0.0').count(), 0)
     for (const one of [page, storing]) assertNoFaults(one)
   })
 

@@ -51,6 +51,9 @@ export function StoredQueries({ mvUid, q, mayStore, onOpen }: StoredQueriesProps
   )
 }
 
+/** Versions that are stored by the openEHR REST API, such as `org.example::name/1.0.0`, never change. */
+const isFixedVersion = ({ name }: StoredQuery): boolean => name.includes('/')
+
 interface StoredRowProps extends Pick<StoredQueriesProps, 'mayStore' | 'onOpen'> {
   query: StoredQuery
 }
@@ -74,7 +77,7 @@ function StoredRow({ query, mayStore, onOpen }: StoredRowProps) {
       <button type="button" onClick={() => onOpen(query)}>
         {t('query.open')} <span className="unseen">{name}</span>
       </button>
-      {mayStore && (
+      {mayStore && !isFixedVersion(query) && (
         <ConfirmButton
           {...{ label: t('apps.remove'), about: name, yes: t('apps.removeYes') }}
           question={t('query.removeHelp', { name })}
