@@ -93,7 +93,6 @@ async function assertOtherColours(page: Page): Promise<void> {
   assert.equal(await readTree(page), light)
   // The others do not depend on colours.
   assert.deepEqual(await findAccessibilityViolations(page, COLOUR_RULES), [], 'dark')
-  await page.emulateMedia({ colorScheme: 'light' })
   await assertForcedColours(page)
 }
 
