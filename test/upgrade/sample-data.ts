@@ -122,14 +122,15 @@ const STEPS: readonly Step[] = [
   },
 ]
 
-/** The parts of a person's records that a version shows or derives; `{}` names records as in the steps. */
-const PERIOD = 'from=2026-08-01T00:00:00Z&to=2026-12-01T00:00:00Z'
+/** Ends far ahead, because the timeline shows plans and reactions at the time when they were stored. */
+const PERIOD = 'from=2026-08-01T00:00:00Z&to=2100-01-01T00:00:00Z'
 const SYSTOLIC = 'o/data[at0001]/events[at0006]/data[at0003]/items[at0004]/value/magnitude'
 const PRESSURES = `FROM EHR e[ehr_id/value='{ehr}'] CONTAINS COMPOSITION c CONTAINS OBSERVATION o[openEHR-EHR-OBSERVATION.blood_pressure.v2]`
 const aql = (query: string): string =>
   `/med/aql?q=${encodeURIComponent(query).replace(/%7Behr%7D/g, '{ehr}')}`
 const where = (conditions: Json): string => encodeURIComponent(JSON.stringify(conditions))
 
+/** The parts of a person's records that a version shows or derives; `{}` names records as in the steps. */
 const DOORS: readonly string[] = [
   ...['bloodpressure', 'bmi', 'bodytemperature', 'acq', 'hads'].flatMap((kind) => [
     `/ehr/{ehr}/procedure/${kind}?order=asc`,
