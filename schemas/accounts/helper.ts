@@ -17,7 +17,7 @@ const termsFields = {
   until: Type.String({
     format: 'date-time',
     description: 'Time at which it ends by itself',
-    examples: ['2027-03-01T08:30:00.000Z'],
+    examples: ['2040-03-01T08:30:00.000Z'],
   }),
 }
 
