@@ -4,6 +4,7 @@ import { lockExclusive } from '../store/writing/ehr-locks.ts'
 import { historyCollection } from '../store/writing/history.ts'
 import type { StoreContext, Transaction } from '../store/writing/transaction.ts'
 import type { DatabaseWithContents } from './deletion/cascading-deletion.ts'
+import { permissionFor } from './deletion/hidden-records.ts'
 import type { EhrAccessFields } from './rights/access.ts'
 
 /** The EHR, if it awaits acceptance by this user. */
@@ -52,11 +53,7 @@ async function addSubjectPermissions(
   for (const name of database.contents.Ehr)
     await database.db
       .collection<EhrRecordPermissions>(name)
-      .updateMany(
-        { ehrId, _rperm: { $ne: subjectId } },
-        { $push: { _rperm: subjectId, _wperm: subjectId } },
-        { session },
-      )
+      .updateMany({ ehrId, _rperm: { $ne: subjectId } }, permissionFor(subjectId), { session })
   // Who could read a record before its deletion may read its history and restore it.
   await historyCollection(database.db).updateMany(
     { action: 'delete', 'before.ehrId': ehrId, 'before._rperm': { $ne: subjectId } },

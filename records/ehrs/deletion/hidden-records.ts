@@ -1,4 +1,4 @@
-import type { ClientSession, Db, Filter } from 'mongodb'
+import type { ClientSession, Db, Document, Filter } from 'mongodb'
 import { iterateIdBatches } from '../../store/batching/transaction-batches.ts'
 import { documentCollection } from '../../store/documents/database.ts'
 import type { ParseDocument } from '../../store/documents/parse-format.ts'
@@ -31,8 +31,23 @@ export function hiddenRecordsWith(prefix: string): HiddenRecords {
     hidden: { _rperm: startsWithPrefix },
     visible: { _rperm: { $not: startsWithPrefix } },
     hide: changeOf({ $concat: [prefix, '$$who'] }),
-    show: changeOf({ $substrCP: ['$$who', prefix.length, { $strLenCP: '$$who' }] }),
+    show: changeOf({ $replaceOne: { input: '$$who', find: prefix, replacement: '' } }),
   }
+}
+
+/** The prefixes of a record, in an update; empty if it is visible. */
+const PREFIXES_OF_RECORD = {
+  $let: {
+    vars: { found: { $regexFind: { input: { $first: '$_rperm' }, regex: '^(removed-[^:]+:)*' } } },
+    in: '$$found.match',
+  },
+}
+
+/** The update that lets a user read and write records. Hidden ones stay hidden, and are the user's when they return. */
+export function permissionFor(userId: string): Document[] {
+  const entry = { $concat: [PREFIXES_OF_RECORD, userId] }
+  const withEntry = (field: string) => ({ $concatArrays: [field, [entry]] })
+  return [{ $set: { _rperm: withEntry('$_rperm'), _wperm: withEntry('$_wperm') } }]
 }
 
 const changeOf =

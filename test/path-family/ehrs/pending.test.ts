@@ -87,6 +87,34 @@ describe('an EHR for another user', () => {
     assertStatus(await doctor.call('GET', weight))
   })
 
+  it('keeps the contents of a deleted plan and goal hidden after agreement, and returns them to the user', async () => {
+    const { ehrId, planId, goalId, taskId } = await filled()
+    const plan = `/ehr/${ehrId}/careplan/${planId}`
+    const { delete: remove, list } = createClassClient(doctor)
+    await remove('Goal', goalId).expect(200)
+    assertStatus(await doctor.call('DELETE', plan), 204)
+    assertStatus(await patient.call('POST', `/ehr/${ehrId}/accept`))
+    const settings = `/med/${ehrId}/careplan/${planId}/settings`
+    const assertTasks = async (...expected: string[]) => {
+      for (const find of [list, createClassClient(patient).list]) {
+        const { results } = (await find('Task', { ehrId }).expect(200)).body
+        assert.deepEqual(
+          results.map(({ objectId }: { objectId: string }) => objectId),
+          expected,
+        )
+      }
+      assert.deepEqual(await idsOf(patient, `/ehr/${ehrId}/careplan/todo`), expected)
+    }
+    await assertTasks()
+    assertStatus(await patient.call('POST', `${plan}/restore`, { version: 2 }))
+    assertStatus(await patient.call('GET', settings))
+    await assertTasks()
+    assertStatus(await patient.call('POST', `${plan}/goal/${goalId}/restore`, { version: 1 }))
+    await assertTasks(taskId)
+    assertStatus(await patient.call('PUT', `${plan}/goal/${goalId}/task/${taskId}`, { name: 'Mine' }))
+    assert.equal(assertStatus(await patient.call('POST', settings, { colour: 'red' })).colour, 'red')
+  })
+
   it('belongs to the user after agreement, with all records, history and audit, in both families', async () => {
     const { ehrId, planId, goalId, taskId, eventId } = await filled()
     const accepted = await patient.call('POST', `/ehr/${ehrId}/accept`)
