@@ -101,6 +101,24 @@ describe('attack: searching for data of a deleted account', () => {
     await waitUntil(async () => (await countIn('history.changes', { 'before._rperm': third.mvUid })) === 0)
   })
 
+  it('finds no connection that had ended, nor its role, in the data of the other user', async () => {
+    const [leaver, other, third] = await Promise.all([createPerson(), createPerson(), createPerson()])
+    for (const one of [leaver, third]) {
+      await connectUsers(other, one)
+      const topic = { title: 'Tomorrow', text: 'At nine?' }
+      assertStatus(await one.call('POST', `/chat/network/${other.mvUid}`, topic), 201)
+      assertStatus(await one.call('DELETE', `/profile/${one.mvUid}/network/${other.mvUid}`), 204)
+    }
+    const countTraces = async ({ mvUid }: Person) => [
+      await countIn('history.changes', { 'before.other': mvUid }),
+      await countIn('_Role', { name: { $regex: mvUid } }),
+    ]
+    assert.deepEqual(await countTraces(leaver), [2, 1])
+    await deleteAccount(leaver).expect(200)
+    assert.deepEqual(await countTraces(leaver), [0, 0])
+    assert.deepEqual(await countTraces(third), [2, 1])
+  })
+
   it('ends participations with history and audit', async () => {
     const [patient, leaver] = await Promise.all([createPatient(), createPerson()])
     const path = `/ehr/${patient.ehrId}/careplan/${await createPlan(patient)}/participant`

@@ -2,14 +2,14 @@ import type { ClientSession } from 'mongodb'
 import { eraseAgreementsOf } from '../../accounts/helpers/helper-agreement.ts'
 import { networkRole } from '../../ehrs/rights/access.ts'
 import { removeRoles } from '../../ehrs/rights/roles.ts'
+import { parseChangeId } from '../../history/changes.ts'
 import type { Database } from '../../store/documents/database.ts'
-import { deleteHistory } from '../../store/writing/history.ts'
-import { ownedIdRange, ownedRecordId } from '../storage/owner.ts'
+import { deleteHistory, historyCollection } from '../../store/writing/history.ts'
+import { ownedIdRange, ownedRecordId, publicIdOf } from '../storage/owner.ts'
 import { PROFILE_COLLECTIONS } from '../storage/profile-collections.ts'
 
 interface ProfileDocument {
   _id: string
-  other?: string
 }
 
 /**
@@ -32,7 +32,8 @@ export async function erasePerson(
 }
 
 /**
- * Deletes the other users' records of their connections, and the roles that let both sides read their chats.
+ * Deletes the other users' records of their connections, also of those that have ended, and the roles that let both
+ * sides read their chats.
  */
 async function eraseConnectionsOfOthers(
   database: Database,
@@ -40,13 +41,29 @@ async function eraseConnectionsOfOthers(
   session: ClientSession,
 ): Promise<void> {
   const { db } = database
-  const connections = db.collection<ProfileDocument>(PROFILE_COLLECTIONS.connection)
-  const mine = await connections.find({ _id: ownedIdRange(mvUid) }, { session }).toArray()
-  for (const { other = '' } of mine) {
+  const otherUserIds = await findConnectedUsers(database, mvUid, session)
+  for (const other of otherUserIds) {
     const id = ownedRecordId(other, mvUid)
-    await connections.deleteOne({ _id: id }, { session })
-    await deleteHistory(db, ownedIdRange(`${PROFILE_COLLECTIONS.connection}/${id}`), session)
+    await db.collection<ProfileDocument>(PROFILE_COLLECTIONS.connection).deleteOne({ _id: id }, { session })
+    await deleteHistory(db, { collection: PROFILE_COLLECTIONS.connection, id }, session)
   }
-  const pairs = mine.map(({ other = '' }) => networkRole(mvUid, other))
+  const pairs = otherUserIds.map((other) => networkRole(mvUid, other))
   if (pairs.length > 0) await removeRoles(database, session, pairs)
+}
+
+/** Finds the users with whom a person is connected, or was before. */
+async function findConnectedUsers(
+  { db }: Database,
+  mvUid: string,
+  session: ClientSession,
+): Promise<string[]> {
+  const name = PROFILE_COLLECTIONS.connection
+  const options = { session, projection: { _id: 1 } }
+  const connections = db.collection<ProfileDocument>(name).find({ _id: ownedIdRange(mvUid) }, options)
+  const changes = historyCollection(db).find({ _id: ownedIdRange(`${name}/${mvUid}`) }, options)
+  const ids = [
+    ...(await connections.toArray()).map(({ _id }) => _id),
+    ...(await changes.toArray()).map(({ _id }) => parseChangeId(_id).id),
+  ]
+  return [...new Set(ids.map(publicIdOf))]
 }
