@@ -95,6 +95,10 @@ export const isClassName = (name: unknown): name is ClassName =>
 
 export const MEASUREMENT_KINDS = CLASS_NAMES.map(classKindOf).filter(isMeasurementKind)
 
+/** The collection of the measurements of a kind, or of a user's data of a type. */
+export const measurementCollectionOf = (kind: string): string =>
+  (MEASUREMENT_KINDS.find(({ path }) => path === kind) ?? Measurement).collection
+
 const ATTACHABLE_CLASSES: readonly string[] = [
   'Event',
   'Occurrence',

@@ -1,5 +1,5 @@
 import type { Static, TObject } from '@sinclair/typebox'
-import type { Filter, IndexDescription } from 'mongodb'
+import type { ClientSession, Filter, IndexDescription } from 'mongodb'
 import { ServiceError } from '../../schemas/errors.ts'
 import { fromPathNames, markedFieldNames } from '../../schemas/forms/fields.ts'
 import { requireNoDeletedParent } from '../ehrs/deletion/deleted-parents.ts'
@@ -447,6 +447,14 @@ export class EhrRecords<S extends TObject, L extends string> {
     await requireNoDeletedParent(this.#context, hidden.document)
   }
 
+  /** @throws Conflict for a deleted record that cannot return before another one */
+  protected requireReturnable(
+    record: SavedRecord<Static<S>> & ParentIds,
+    session: ClientSession,
+  ): Promise<void> {
+    return requireNoDeletedParent(this.#context, record, session)
+  }
+
   #returnDeleted(
     caller: Caller,
     deletedRecord: SavedRecord<Static<S>>,
@@ -461,7 +469,7 @@ export class EhrRecords<S extends TObject, L extends string> {
     const key = { collection: kind.collection, id, ehrId }
     const returnRecord = async (tx: Transaction) => {
       await this.store.auditRefusal(caller, 'update', storeKeyOf({ id, ehrId }), () =>
-        requireNoDeletedParent(this.#context, record, tx.session),
+        this.requireReturnable(record, tx.session),
       )
       const parent = returnTargetFor(kind, id, record)
       const options = { parent, tx, expected }

@@ -1,9 +1,11 @@
+import type { ClientSession } from 'mongodb'
 import { ServiceError } from '../../schemas/errors.ts'
 import type { AlertStep } from '../../schemas/events/alert-handling.ts'
 import type { EventRecord } from '../../schemas/events/event.ts'
 import { type EhrRecordKey, EhrRecords, type EhrWriteOptions } from '../ehr-records/ehr-records.ts'
 import { findOwnersStoodInFor } from '../handovers/stand-ins.ts'
 import { authorOf, type Caller } from '../store/documents/caller.ts'
+import { documentCollection } from '../store/documents/database.ts'
 import type { SavedRecord } from '../store/documents/parse-format.ts'
 import type { Page, PageRequest } from '../store/reading/pages.ts'
 import type { StoreContext } from '../store/writing/transaction.ts'
@@ -27,9 +29,13 @@ export interface EventFilter {
 export class Events extends EhrRecords<typeof Event.schema, keyof typeof Event.lists> {
   readonly #context: StoreContext
 
-  constructor(context: StoreContext) {
+  readonly #measurementCollectionOf: (kind: string) => string
+
+  /** @param measurementCollectionOf the collection of the measurements whose alerts name this kind */
+  constructor(context: StoreContext, measurementCollectionOf: (kind: string) => string) {
     super(context, Event)
     this.#context = context
+    this.#measurementCollectionOf = measurementCollectionOf
   }
 
   /**
@@ -76,6 +82,18 @@ export class Events extends EhrRecords<typeof Event.schema, keyof typeof Event.l
     }
     const write = () => this.store.updateUnaudited(caller, key, change, { expected, skipUnchanged: true })
     return (await this.store.auditRefusal(caller, 'update', key, write)).record
+  }
+
+  /** An alert returns with its measurement, and alone only while its measurement exists. @throws Conflict */
+  protected override async requireReturnable(event: StoredEvent, session: ClientSession): Promise<void> {
+    await super.requireReturnable(event, session)
+    const { kind, measurementId } = event.data ?? {}
+    if (event.type !== ALERT_TYPE || typeof measurementId !== 'string') return
+    const measurements = documentCollection(this.#context, this.#measurementCollectionOf(String(kind)))
+    if (await measurements.findOne({ _id: measurementId }, { session, projection: { _id: 1 } })) return
+    throw new ServiceError('Conflict', {
+      detail: `The measurement ${measurementId}, to which this alert belongs, is deleted. Restore the measurement.`,
+    })
   }
 }
 

@@ -44,6 +44,7 @@ import {
   containedCollections,
   deletableKinds,
   MEASUREMENT_KINDS,
+  measurementCollectionOf,
 } from '../../records/kinds.ts'
 import type { ChangeFeed } from '../../records/live/change-feed.ts'
 import { changeLogIndexes } from '../../records/live/change-log.ts'
@@ -228,7 +229,7 @@ export const createFhirServices = (
 
 /** Opens the stores of kinds that have more operations than the others. */
 const openExtendedStores = (context: StoreContext) => ({
-  events: new Events(context),
+  events: new Events(context, measurementCollectionOf),
   reactions: new NaturallyKeyedRecords(context, AdverseReaction),
   devices: new NaturallyKeyedRecords(context, Device),
 })

@@ -3,6 +3,7 @@ import { type ClassName, MEASUREMENT_KINDS } from '../../../records/kinds.ts'
 import { byClass } from '../../family-kinds.ts'
 import {
   addParticipant,
+  createAlert,
   createPatient,
   createPlan,
   type Patient,
@@ -348,6 +349,23 @@ describe('an alert', () => {
       assert.equal(state, systolic < 140 ? 'CORRECTED' : 'OPEN')
       if (state === 'OPEN') assert.equal(values[0].value, systolic)
     }
+  })
+
+  it('returns with its measurement, and alone only while its measurement exists', async () => {
+    const patient = await createPatient()
+    const { ehrId, call } = patient
+    const id = await createAlert(patient, await createPlan(patient))
+    const measurement = `procedure/bloodpressure/${id}`
+    const alert = `/med/${ehrId}/event/${id}`
+    assertStatus(await call('DELETE', measurement), 204)
+    const refusal = await call('POST', `${alert}/restore`, { version: 1 })
+    assertProblem(refusal, 409, 'conflict')
+    assert.match(refusal.body.detail, new RegExp(`measurement ${id}`))
+    assert.ok((await readAudit(ehrId)).includes('update Event refused'))
+    assertStatus(await call('POST', `${measurement}/restore`, { version: 1 }))
+    assertStatus(await call('GET', alert))
+    assertStatus(await call('DELETE', alert), 204)
+    assertStatus(await call('POST', `${alert}/restore`, { version: 3 }))
   })
 
   it('is created for every kind, with the same content in both families', async () => {
