@@ -26,6 +26,8 @@ export interface AccountDeletionDependencies {
   context: StoreContext
   sessions: Sessions
   emailChanges: EmailChanges
+  /** Deletes the queued mails to an account, at these addresses. */
+  forgetMails(mvUid: string, addresses: readonly string[], session: ClientSession): Promise<void>
   /** Deletes the data that belongs to an account, such as the profile, in the same transaction. @see accountErasureJobs */
   cleanups: readonly ((session: ClientSession, mvUid: string) => Promise<void>)[]
 }
@@ -132,8 +134,9 @@ export class AccountDeletion {
     mvUid: string,
     refuse: (user: User, session: ClientSession) => Promise<void>,
   ): Promise<void> {
-    const { context, sessions } = this.#parts
+    const { context, sessions, emailChanges, forgetMails } = this.#parts
     const { db } = context
+    const pendingAddresses = [...(await emailChanges.findPending([mvUid])).values()]
     await runStoreTransaction(context, async (tx) => {
       const { session, changes } = tx
       await lockAccount(context, tx, mvUid)
@@ -141,6 +144,7 @@ export class AccountDeletion {
       if (!user) throw new ServiceError('NotFound')
       await refuse(user, session)
       await usersOf(db).deleteOne({ _id: mvUid }, { session })
+      await forgetMails(mvUid, [user.email, ...pendingAddresses], session)
       await this.#erase(tx, caller, mvUid)
       await deleteHistory(db, { collection: '_User', id: mvUid }, session)
       const at = context.clock()

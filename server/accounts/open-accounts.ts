@@ -65,7 +65,7 @@ export type OpenAccounts = Awaited<ReturnType<typeof openAccounts>>
 
 /** Opens all services for accounts; Parse Server must have started. */
 export async function openAccounts(options: AccountsOptions) {
-  const { config, publicUrl, database, context, metrics, sendMail, consume, accountCleanups } = options
+  const { config, publicUrl, database, context, metrics, mails, sendMail, consume, accountCleanups } = options
   const { db } = database
   const clock = () => new Date()
   const { credentials, sessions } = await openSessions(options, clock)
@@ -79,7 +79,7 @@ export async function openAccounts(options: AccountsOptions) {
   const appServices = await openApps({ ...base, config, keys, accessTokens, publicUrl })
   const forgetApps: Cleanup = (session, mvUid) => appServices.appGrants.forget(session, mvUid)
   const cleanups = [...accountCleanups, forgetApps]
-  const accountDeletion = new AccountDeletion({ ...base, context, cleanups })
+  const accountDeletion = new AccountDeletion({ ...base, context, cleanups, forgetMails: mails.forget })
   const creation = openAccountCreation({ ...base, context, links: createMailLinks(publicUrl) })
   const registrations = new Registrations({ ...base, ...creation, accountDeletion, termsVersion })
   background.startPolling()

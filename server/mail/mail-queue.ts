@@ -25,6 +25,8 @@ interface Mail {
 export interface MailQueue {
   /** Queues a mail and resolves once it is stored: within a transaction, when and if that is committed. */
   enqueue(mail: Mail, session?: ClientSession): Promise<void>
+  /** Deletes the queued mails to a user whose account ends, at these addresses. */
+  forget(mvUid: string, addresses: readonly string[], session: ClientSession): Promise<void>
   /** Waits for mails that are being stored. @throws if one could not be */
   waitUntilStored(): Promise<void>
   /** Numbers of the mails that wait and that were given up, and the time of the oldest one that waits. */
@@ -73,6 +75,7 @@ export async function openMailQueue(db: Db, post: MailQueueDependencies): Promis
   const mails = db.collection<QueuedMail>('mails')
   await syncIndexes(mails, [
     { key: { dueAt: 1 }, name: 'due' },
+    { key: { to: 1 }, name: 'recipient' },
     { key: { abandonedAt: 1 }, name: 'abandoned', expireAfterSeconds: 30 * 86_400 },
   ])
   countWaitingMails(mails, post.metrics)
@@ -95,6 +98,8 @@ export async function openMailQueue(db: Db, post: MailQueueDependencies): Promis
       if (session) session.once('ended', wakeSenders)
       else wakeSenders()
     },
+    forget: async (mvUid, addresses, session) =>
+      void (await mails.deleteMany({ to: { $in: [...addresses, { mvUid }] } }, { session })),
     waitUntilStored: async () => void (await Promise.all(keeping)),
     status: async () => ({
       waiting: await mails.countDocuments(WAITING),

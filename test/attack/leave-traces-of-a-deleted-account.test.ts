@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { HOUR_MS } from '../../schemas/time/durations.ts'
 import { connectUsers } from '../harness/care/owners.ts'
 import { addParticipant, createPatient, createPlan, readAudit } from '../harness/care/patients.ts'
 import { assertStatus } from '../harness/clients/path-client.ts'
 import { termsOf } from '../harness/people/helper-invitations.ts'
-import { createPerson, type Person } from '../harness/people/people.ts'
+import { createAddress, createPerson, type Person, password } from '../harness/people/people.ts'
 import { startSecondInstance } from '../harness/service/second-instance.ts'
 import { request, service } from '../harness/service/service.ts'
 import { type ServiceProcess, stopProcess } from '../harness/service/service-process.ts'
@@ -117,6 +119,29 @@ describe('attack: searching for data of a deleted account', () => {
     await deleteAccount(leaver).expect(200)
     assert.deepEqual(await countTraces(leaver), [0, 0])
     assert.deepEqual(await countTraces(third), [2, 1])
+  })
+
+  it('finds no mail that the mail server has not accepted, except to others', async () => {
+    const [leaver, other] = await Promise.all([createPerson(), createPerson()])
+    const { mvUid, email } = leaver
+    const newEmail = createAddress()
+    await leaver.call('PUT', `/auth/account/${mvUid}`, { email: newEmail, currentPassword: password })
+    const mails = service.db.collection<{ _id: string; [field: string]: unknown }>('mails')
+    const now = new Date()
+    const states = [{ dueAt: new Date(now.getTime() + HOUR_MS / 2) }, { abandonedAt: now }]
+    const queue = (to: unknown) =>
+      mails.insertMany(
+        states.map((state) => {
+          const mail = { to, template: 'alert', data: {}, attempts: 3, createdAt: now }
+          return { _id: randomUUID(), ...mail, ...state }
+        }),
+      )
+    for (const to of [email, newEmail, { mvUid }, other.email, { mvUid: other.mvUid }]) await queue(to)
+    await deleteAccount(leaver).expect(200)
+    assert.equal(await countIn('mails', { to: { $in: [email, newEmail, { mvUid }] } }), 0)
+    const toOther = { to: { $in: [other.email, { mvUid: other.mvUid }] } }
+    assert.equal(await countIn('mails', toOther), 4)
+    await mails.deleteMany(toOther)
   })
 
   it('ends participations with history and audit', async () => {
