@@ -3,6 +3,7 @@ import type { AlertRules, ExpectedMeasurement } from '../../../../schemas/events
 import type { EventRecord } from '../../../../schemas/events/event.ts'
 import { HOUR_MS } from '../../../../schemas/time/durations.ts'
 import type { SendMail } from '../../../accounts/user/mails.ts'
+import { lockEhrExclusively } from '../../../ehr-records/parents/exclusive-ehr-lock.ts'
 import { reviewAlertsOf } from '../../../ehrs/rights/alert-owners.ts'
 import { handlingAfter, handlingOf, withHandling } from '../../../events/alert-handling.ts'
 import { Event } from '../../../events/event.ts'
@@ -142,11 +143,13 @@ export class AlertWatch {
     const { session } = tx
     const rulesDocument = await this.#rules.findOne({ _id: carePlanId, dueAt: { $lte: now } }, { session })
     if (!rulesDocument) return
+    // A measurement of that period that is being stored comes first.
+    await lockEhrExclusively(this.#context, tx, String(rulesDocument.ehrId))
     const plan = await this.#findPlan(session, rulesDocument.ehrId, carePlanId)
     const rules = alertRulesIn(rulesDocument)
-    const next = plan ? nextDueTime(rules, now) : new Date(now.getTime() + HOUR_MS)
     const isEnded = plan !== null && plan.status !== 'ACTIVE'
-    await setTime(this.#rules, session, carePlanId, 'dueAt', isEnded ? undefined : next)
+    // A deleted plan may return before its next period ends.
+    await setTime(this.#rules, session, carePlanId, 'dueAt', isEnded ? undefined : nextDueTime(rules, now))
     if (!plan || isEnded) return
     const alerts = new Map<string, EventRecord>()
     for (const expected of rules.expected ?? []) {

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
+import { setTimeout } from 'node:timers/promises'
 import { Event } from '../../../../records/events/event.ts'
 import { PlanAlertRulesStore } from '../../../../records/measurements/alerts/alert-rules.ts'
 import { AlertWatch } from '../../../../records/measurements/alerts/attention/alert-watch.ts'
 import { BloodPressure } from '../../../../records/measurements/kinds/blood-pressure.ts'
 import type { MeasurementKind } from '../../../../records/measurements/measurement.ts'
 import type { ParseDocument } from '../../../../records/store/documents/parse-format.ts'
+import { lockShared } from '../../../../records/store/writing/ehr-locks.ts'
+import { runStoreTransaction } from '../../../../records/store/writing/transaction.ts'
 import type { AlertRules } from '../../../../schemas/events/alert-rules.ts'
 import { DAY_MS, MINUTE_MS } from '../../../../schemas/time/durations.ts'
 import { createCaller, useTestStore } from '../../../harness/test-store.ts'
@@ -22,8 +25,8 @@ describe('the watch over alerts', () => {
       _wperm: ['nurse', 'doctor'],
     }
   }
-  const createWatch = () =>
-    new AlertWatch(opened.context, [BloodPressure as unknown as MeasurementKind], async ({ to }, session) => {
+  const createWatch = (context = opened.context) =>
+    new AlertWatch(context, [BloodPressure as unknown as MeasurementKind], async ({ to }, session) => {
       await opened.db.collection('sent').insertOne({ to }, session ? { session } : {})
     })
   let planCount = 0
@@ -145,5 +148,37 @@ describe('the watch over alerts', () => {
     assert.deepEqual(await alertsIn(planId), [])
     const rules = await documents('plan.alert-rules').findOne({ _id: planId })
     assert.ok((rules?.dueAt as Date) > new Date())
+  })
+
+  it('raises the alert of a period that ends soon after its plan has returned', async () => {
+    const due = new Date(Math.ceil(Date.now() / MINUTE_MS) * MINUTE_MS + 10 * MINUTE_MS)
+    const by = due.toISOString().slice(11, 16)
+    const planId = await createDuePlan({ expected: [{ kind: 'bloodpressure', from, everyDays: 1, by }] }, [])
+    await createWatch().run()
+    await documents('Ehr').insertOne({ _id: `ehr${planCount}`, ...meta() })
+    const context = { ...opened.context, clock: () => new Date(due.getTime() + MINUTE_MS) }
+    await createWatch(context).run()
+    assert.deepEqual(
+      (await alertsIn(planId)).map(({ start }) => start),
+      [due],
+    )
+  })
+
+  it('raises no alert while the expected measurement is being stored', async () => {
+    const planId = await createDuePlan({ expected })
+    const { context } = opened
+    let watching: Promise<void> | undefined
+    await runStoreTransaction(context, async (tx) => {
+      lockShared(context, tx, [`ehr${planCount}`], [])
+      const due = new Date(new Date().toISOString().slice(0, 10))
+      const measurement = { _id: `late${planCount}`, carePlanId: planId, timestamp: due, ...meta() }
+      await documents('BloodPressure').insertOne(measurement, { session: tx.session })
+      await tx.pending.flush()
+      watching = createWatch().run()
+      await setTimeout(500)
+    })
+    await watching
+    await createWatch().run()
+    assert.deepEqual(await alertsIn(planId), [])
   })
 })
