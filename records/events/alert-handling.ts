@@ -29,18 +29,19 @@ export const handlingOf = (alert: AlertHandling): AlertHandling => ({
 const SERVICE_NAMES = [...HANDLING_NAMES, 'urgency', 'attentionAt']
 
 /**
- * Replaces the handling of an alert. A resolved or corrected alert needs no action any more; one that nobody has
- * taken waits for the rules of its plan.
+ * Replaces the handling of an alert. A resolved or corrected alert needs no action any more. The rules of its plan apply
+ * to one that nobody has taken, and to one that returns.
  */
 export function withHandling<E extends EventRecord>(alert: E, handling: AlertHandling, at: Date): E {
   const otherFields = Object.entries(alert).filter(([name]) => !SERVICE_NAMES.includes(name))
   const isOpen = handling.alertState !== 'RESOLVED' && alert.data?.state !== 'CORRECTED'
-  const isWaiting = isOpen && handling.alertState !== 'TAKEN'
+  // Whoever has taken an alert that returns may have left meanwhile.
+  const isDue = isOpen && (handling.alertState !== 'TAKEN' || alert.urgency === undefined)
   return {
     ...(Object.fromEntries(otherFields) as E),
     ...handling,
     ...(isOpen && { urgency: urgencyOf(alert) }),
-    ...(isWaiting && { attentionAt: alert.attentionAt ?? at.toISOString() }),
+    ...(isDue && { attentionAt: alert.attentionAt ?? at.toISOString() }),
   }
 }
 

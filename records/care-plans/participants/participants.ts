@@ -15,6 +15,7 @@ import { type PlanParentIds, requireWritablePlan } from '../../ehr-records/paren
 import { auditRefusedCreation, requireNoViolations } from '../../ehr-records/refusals/refusals.ts'
 import { withoutNulls } from '../../ehr-records/validation/record-bodies.ts'
 import { ehrRole, type PlanRight, participationPermissions } from '../../ehrs/rights/access.ts'
+import { reviewAlertsOfPlan } from '../../ehrs/rights/alert-owners.ts'
 import { findAnonymizedEhrs } from '../../ehrs/rights/anonymity.ts'
 import { setPlanRole, setRole } from '../../ehrs/rights/roles.ts'
 import type { FindParticipants, RecordChange } from '../../history/changes.ts'
@@ -341,6 +342,7 @@ export class Participants {
       .toArray()
     for (const mvUid of new Set(planParticipations.map((one) => String(one.mvUid))))
       await this.#syncRoles(tx.session, { ehrId, carePlanId, mvUid })
+    await reviewAlertsOfPlan(this.#context, tx.session, carePlanId)
   }
 
   /** Gives the user exactly those roles of a plan that their participations grant now; a deleted plan, none. */

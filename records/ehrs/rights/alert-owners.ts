@@ -30,3 +30,15 @@ export async function reviewOwnerlessAlerts(
   const change = { $set: { attentionAt: new Date() } }
   await documentCollection(database, 'Event').updateMany(ownerless, change, { session })
 }
+
+/** Has the rules applied again to the open alerts of a care plan that returns: the rights of their owners may have ended. */
+export async function reviewAlertsOfPlan(
+  database: Pick<Database, 'db'>,
+  session: ClientSession,
+  carePlanId: string,
+): Promise<void> {
+  const change = { $set: { attentionAt: new Date() } }
+  await documentCollection(database, 'Event').updateMany({ carePlanId, urgency: { $gte: 0 } }, change, {
+    session,
+  })
+}

@@ -66,6 +66,60 @@ describe('an alert whose owner may no longer write the care plan', () => {
       await take(colleague, taken)
     })
 
+  const PRESSURE = { systolicUnit: 'mm[Hg]', diastolicUnit: 'mm[Hg]', timestamp: '2026-03-01T08:30:00Z' }
+  const write = async (id: string, systolic: number, diastolic: number) =>
+    assertStatus(
+      await patient.call('PUT', `procedure/bloodpressure/${id}`, {
+        ...PRESSURE,
+        carePlanId: planId,
+        systolic,
+        diastolic,
+      }),
+    )
+  const correct = (id: string) => write(id, 120, 75)
+  const remove = async (id: string) =>
+    assertStatus(await patient.call('DELETE', `procedure/bloodpressure/${id}`), 204)
+  const restore = async (id: string) =>
+    assertStatus(await patient.call('POST', `procedure/bloodpressure/${id}/restore`, { version: 1 }))
+
+  for (const [title, [leave, bringBack]] of Object.entries({
+    'is outside the thresholds again': [correct, (id: string) => write(id, 185, 112)],
+    'is restored': [remove, restore],
+  } as const))
+    it(`is released if its owner left before its measurement ${title}`, async () => {
+      await escalate(nurse, colleague)
+      const id = await createAlert(patient, planId)
+      await take(nurse, id)
+      await leave(id)
+      assert.ok((await archive()).status < 300)
+      await bringBack(id)
+      await waitForOwner(id, colleague)
+      const { alertState, takenBy } = await read(id)
+      assert.deepEqual([alertState, takenBy], ['SEEN', null])
+    })
+
+  it('is released when its plan returns, if the participation ended meanwhile', async () => {
+    await escalate(nurse, colleague)
+    const [taken, waiting] = [await createAlert(patient, planId), await createAlert(patient, planId)]
+    await take(nurse, taken)
+    await waitForOwner(waiting, nurse)
+    const { version } = assertStatus(await patient.call('GET', `careplan/${planId}`))
+    const terms = { access: 'WRITE', end: new Date(Date.now() + 3_600_000).toISOString() }
+    assertStatus(await patient.call('PUT', `careplan/${planId}/participant/${participationId}`, terms))
+    assertStatus(await patient.call('DELETE', `careplan/${planId}`), 204)
+    const participations = service.db.collection('plan.participants')
+    const time = new Date(Date.now() - 1000)
+    const which = { _id: participationId as never }
+    await participations.updateOne(which, { $set: { end: time, changesAt: time } })
+    await waitFor(async () => {
+      const stored = await participations.findOne(which)
+      return (stored && stored.changesAt === undefined) || undefined
+    }, 'the end of the participation')
+    assertStatus(await patient.call('POST', `careplan/${planId}/restore`, { version }))
+    for (const id of [taken, waiting]) await waitForOwner(id, colleague)
+    assert.equal((await read(taken)).takenBy, null)
+  })
+
   it('waits for a user of the escalation who may write the plan again', async () => {
     await escalate(nurse)
     assert.ok((await archive()).status < 300)
