@@ -78,14 +78,14 @@ function bandsOfLimits<Name extends string>(
       }),
     )
   const band = (severity: number, code: string, label: string, bounds: object) =>
-    ({ severity, code, label, combine: 'any', ...bounds }) as Band<Name>
+    Object.keys(bounds).length > 0 ? [{ severity, code, label, combine: 'any', ...bounds } as Band<Name>] : []
   return {
     name: 'limits',
     unit: limits.unit,
     bands: [
       defaultBand(names, 'normal', 'Normal'),
-      band(1, 'low', 'Low', beyond('Low', 'lt')),
-      band(2, 'high', 'High', beyond('High', 'gt')),
+      ...band(1, 'low', 'Low', beyond('Low', 'lt')),
+      ...band(2, 'high', 'High', beyond('High', 'gt')),
     ],
   }
 }

@@ -534,5 +534,10 @@ describe('an alert', () => {
       ['Body temperature 38.1 °C: High', 'HIGH'],
       ['Body weight 58.97 kg: Low', 'MODERATE'],
     ])
+    const lower = { bodyweight: { weightLow: 60, unit: 'kg' } }
+    assertStatus(await patient.call('PUT', thresholdsOf(planId), lower))
+    await add('bodyweight', { weight: 59, weightUnit: 'kg' })
+    const single = (await alertsOf(patient)).find(({ title }) => title === 'Body weight 59 kg: Low')
+    assert.deepEqual([single?.severity, (single?.data as Values | undefined)?.severity], ['HIGH', 1])
   })
 })
