@@ -161,6 +161,9 @@ function registerHandoverFunctions(
   })
   defineFunction(Cloud, 'colleagues', {
     params: NoParams,
-    run: async (_, getCaller) => ({ items: await handovers.listColleagues(await getCaller()) }),
+    async run(_, getCaller) {
+      const { items } = await handovers.listColleagues(await getCaller(), { limit: 100 })
+      return { items }
+    },
   })
 }

@@ -4,6 +4,7 @@ import { carePlanIdOfRole, planRole } from '../ehrs/rights/access.ts'
 import { findHolders } from '../ehrs/rights/roles.ts'
 import type { Caller } from '../store/documents/caller.ts'
 import { type Database, documentCollection } from '../store/documents/database.ts'
+import type { CursorPosition } from '../store/reading/cursor.ts'
 
 /** A user who may write care plans that the caller may write. */
 export interface ColleagueWithEhrs extends Omit<Colleague, 'name'> {
@@ -32,6 +33,12 @@ export async function findColleagues(database: Database, caller: Caller): Promis
     })
     .sort((a, b) => b.carePlans - a.carePlans || (a.mvUid < b.mvUid ? -1 : 1))
 }
+
+/** Whether a colleague follows a position in this order. */
+export const isListedAfter = (
+  { carePlans, mvUid }: ColleagueWithEhrs,
+  { value, id }: CursorPosition,
+): boolean => carePlans < Number(value) || (carePlans === value && mvUid > id)
 
 /** The open care plans that the caller takes part in and may write, with their EHRs. */
 async function findOpenPlans(database: Database, { roles }: Caller): Promise<Map<string, string>> {

@@ -20,12 +20,13 @@ import { lockProfile } from '../profiles/storage/profile-lock.ts'
 import type { Caller } from '../store/documents/caller.ts'
 import { documentCollection } from '../store/documents/database.ts'
 import type { SavedRecord } from '../store/documents/parse-format.ts'
-import type { Page, PageRequest } from '../store/reading/pages.ts'
+import { decodeCursor } from '../store/reading/cursor.ts'
+import { createPage, type Page, type PageRequest } from '../store/reading/pages.ts'
 import { type RecordHistoryEntry, Store } from '../store/store.ts'
 import type { ExpectedVersions } from '../store/write-decider.ts'
 import { createOrFindExisting } from '../store/writing/create-or-find-existing.ts'
 import { runStoreTransaction, type StoreContext, type Transaction } from '../store/writing/transaction.ts'
-import { findColleagues } from './colleagues.ts'
+import { type ColleagueWithEhrs, findColleagues, isListedAfter } from './colleagues.ts'
 
 type StoredHandover = SavedRecord<Static<typeof handoverRecord>>
 
@@ -97,17 +98,24 @@ export class Handovers {
     return { ...rest, items: changes }
   }
 
-  /** Lists the users to whom the caller can hand over, those with most of the care plans first. */
-  async listColleagues(caller: Caller): Promise<Colleague[]> {
-    const allColleagues = await findColleagues(this.#context, caller)
-    const colleagues = allColleagues.slice(0, MAX_COLLEAGUES)
-    for (const ehrId of colleagues.flatMap(({ ehrIds }) => ehrIds)) caller.onAccess?.(ehrId)
-    const names = await this.#namesOf(
-      caller,
-      colleagues.map(({ mvUid }) => mvUid),
-      allColleagues,
-    )
-    return colleagues.map(({ ehrIds: _, ...one }) => ({ ...one, name: names.get(one.mvUid) ?? null }))
+  /**
+   * Lists the users to whom the caller can hand over, those with most of the care plans first.
+   * @throws MalformedRequest for a cursor of another list
+   */
+  async listColleagues(caller: Caller, { limit, cursor, count }: PageRequest): Promise<Page<Colleague>> {
+    const after = cursor === undefined ? undefined : decodeCursor(COLLEAGUE_LIST, cursor)
+    const colleagues = await findColleagues(this.#context, caller)
+    const rest = after ? colleagues.filter((one) => isListedAfter(one, after)) : colleagues
+    const positionOf = ({ carePlans, mvUid }: ColleagueWithEhrs) => ({ value: carePlans, id: mvUid })
+    const total = count ? colleagues.length : undefined
+    const { items, ...page } = createPage(COLLEAGUE_LIST, rest, limit, positionOf, total)
+    for (const ehrId of items.flatMap(({ ehrIds }) => ehrIds)) caller.onAccess?.(ehrId)
+    const mvUids = items.map(({ mvUid }) => mvUid)
+    const names = await this.#namesOf(caller, mvUids, colleagues)
+    return {
+      ...page,
+      items: items.map(({ ehrIds: _, ...one }) => ({ ...one, name: names.get(one.mvUid) ?? null })),
+    }
   }
 
   /** Hands the caller's worklist over. @throws RuleViolated */
@@ -196,7 +204,7 @@ export class Handovers {
   async #namesOf(
     caller: Caller,
     mvUids: readonly string[],
-    colleagues?: Awaited<ReturnType<typeof findColleagues>>,
+    colleagues?: readonly ColleagueWithEhrs[],
   ): Promise<Map<string, string>> {
     const anonymizedIds = await findAnonymizedEhrs(this.#context, caller)
     const knownColleagues = colleagues ?? (await findColleagues(this.#context, caller))
@@ -232,7 +240,7 @@ const toResource = (
   version,
 })
 
-const MAX_COLLEAGUES = 100
+const COLLEAGUE_LIST = 'colleagues'
 const MAX_DAYS = 366
 
 function timeViolations(from: string, until: string, now: Date): Violation[] {

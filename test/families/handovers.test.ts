@@ -337,6 +337,34 @@ describe('a handover', () => {
     assert.deepEqual(result, { items: [], next: null })
   })
 
+  it('is possible to colleagues that are listed in pages', async () => {
+    const [patient, nurse, ...others] = await Promise.all([
+      createPatient(),
+      ...[1, 2, 3, 4].map(() => createPerson()),
+    ])
+    const planIds = [await createPlan(patient), await createPlan(patient)]
+    for (const one of [nurse as Person, ...others]) await addParticipant(planIds[0] ?? '', one, 'write')
+    for (const one of [nurse as Person, others[0] as Person])
+      await addParticipant(planIds[1] ?? '', one, 'write')
+    const read = async (query: string) =>
+      assertStatus(await (nurse as Person).call('GET', `/worklist/colleague?${query}`))
+    const wholeList = await read('count=true')
+    assert.equal(wholeList.page.total, 3)
+    const ids = (items: Values[]) => items.map(({ mvUid }) => mvUid)
+    const pages: unknown[][] = []
+    let next: string | null = ''
+    while (next !== null) {
+      const { items, page } = await read(`limit=1${next && `&cursor=${next}`}`)
+      pages.push(ids(items))
+      next = page.next
+    }
+    assert.deepEqual(
+      pages,
+      ids(wholeList.items).map((id) => [id]),
+    )
+    assert.equal(pages[0]?.[0], others[0]?.mvUid)
+  })
+
   it('is exported with its owner’s account, and erased with it', async () => {
     const [patient, nurse, colleague] = await Promise.all([createPatient(), createPerson(), createPerson()])
     const planId = await createPlan(patient)

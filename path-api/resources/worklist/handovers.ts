@@ -83,9 +83,6 @@ export const handoverOperations = [
     description:
       'Users who may write a care plan in which you take part, those with most of your care plans first.',
     item: Colleague,
-    handle: async (_, { caller, handovers }) => ({
-      items: await handovers.listColleagues(caller),
-      next: null,
-    }),
+    handle: ({ page }, { caller, handovers }) => handovers.listColleagues(caller, page),
   }),
 ]
