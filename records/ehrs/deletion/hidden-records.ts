@@ -35,11 +35,11 @@ export function hiddenRecordsWith(prefix: string): HiddenRecords {
   }
 }
 
-/** The prefixes of a record, in an update; empty if it is visible. */
+/** The prefixes of a record, in an update; empty if it is visible, or has no permissions. */
 const PREFIXES_OF_RECORD = {
   $let: {
     vars: { found: { $regexFind: { input: { $first: '$_rperm' }, regex: '^(removed-[^:]+:)*' } } },
-    in: '$$found.match',
+    in: { $ifNull: ['$$found.match', ''] },
   },
 }
 
