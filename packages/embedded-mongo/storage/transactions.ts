@@ -33,8 +33,8 @@ export class EngineTransaction {
   timer: NodeJS.Timeout | undefined
   /** The connection of its last command. */
   connectionId = 0
-  /** The time of its last command. */
-  usedAt = Date.now()
+  /** The end of its last command; undefined while a command runs. */
+  idleSince: number | undefined
   state: 'active' | 'committing' | 'committed' | 'aborted' = 'active'
   /** The commit, running or done: a retried commit gets the same answer. */
   commit: Promise<void> | undefined
@@ -131,7 +131,7 @@ export class Transactions {
     return transaction
   }
 
-  /** Transactions that wait for their clients. */
+  /** Transactions that have not ended. */
   open(): EngineTransaction[] {
     const transactions = [...this.#sessions.values()].map(({ transaction }) => transaction)
     return transactions.filter(

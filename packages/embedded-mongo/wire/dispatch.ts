@@ -168,7 +168,7 @@ export class Dispatcher {
       ? engine.transactions.start(id, number, engine.catalog.version)
       : engine.transactions.active(id, number)
     transaction.connectionId = context.connectionId
-    transaction.usedAt = Date.now()
+    transaction.idleSince = undefined
     const owner = transactionOwner(id, number)
     const abortTransaction = () => {
       // A command cannot read the snapshot of a transaction that has ended meanwhile.
@@ -182,6 +182,8 @@ export class Dispatcher {
     } catch (error) {
       abortTransaction()
       throw error
+    } finally {
+      transaction.idleSince = Date.now()
     }
   }
 }

@@ -87,15 +87,20 @@ const replaceCurrentOp = ({ engine, db, command }: CommandContext, pipeline: unk
   if (db !== 'admin' || !Array.isArray(pipeline) || !isObject(pipeline[0]?.$currentOp)) return pipeline
   const { level = 'local' } = command.readConcern ?? {}
   if (level !== 'local') fail(72, `$currentOp does not support read concern ${level}`)
-  const sessions = engine.transactions.open().map(({ id, connectionId, usedAt }) => ({
-    type: 'idleSession',
-    appName: engine.applications.get(connectionId),
-    lsid: { id: new Binary(Buffer.from(id.session, 'hex'), Binary.SUBTYPE_UUID) },
-    transaction: {
-      parameters: { txnNumber: Long.fromBigInt(id.number), autocommit: false },
-      timeInactiveMicros: Long.fromNumber((Date.now() - usedAt) * 1000),
-    },
-  }))
+  const now = Date.now()
+  const sessions = engine.transactions.open().flatMap(({ id, connectionId, idleSince }) =>
+    idleSince === undefined
+      ? []
+      : {
+          type: 'idleSession',
+          appName: engine.applications.get(connectionId),
+          lsid: { id: new Binary(Buffer.from(id.session, 'hex'), Binary.SUBTYPE_UUID) },
+          transaction: {
+            parameters: { txnNumber: Long.fromBigInt(id.number), autocommit: false },
+            timeInactiveMicros: Long.fromNumber((now - idleSince) * 1000),
+          },
+        },
+  )
   return [{ $documents: { $literal: sessions } }, ...pipeline.slice(1)]
 }
 

@@ -46,6 +46,30 @@ describe('transactions', () => {
   const add = (_id: number, amount: number, session?: ClientSession) =>
     accounts.updateOne({ _id }, { $inc: { balance: amount } }, session && { session })
 
+  it('are idle from the end of their last command, and not while one runs', async () => {
+    const items = Array.from({ length: 5000 }, (_, i) => ({ _id: 100 + i, balance: i }))
+    await accounts.insertMany(items)
+    const session = begin()
+    const admin = engine.client.db('admin')
+    const findIdleMs = async () => {
+      const idle = await admin.aggregate([{ $currentOp: { idleSessions: true } }]).toArray()
+      const own = idle.find(({ lsid }) => lsid.id.toString('hex') === session.id?.id.toString('hex'))
+      return own && Number(own.transaction.timeInactiveMicros) / 1000
+    }
+    for (let attempt = 1; ; attempt++) {
+      const start = performance.now()
+      await accounts.updateMany({}, { $inc: { balance: 1 } }, { session })
+      const ms = performance.now() - start
+      const idleMs = await findIdleMs()
+      assert.ok(idleMs !== undefined)
+      // A busy machine may reply late.
+      if (idleMs < ms / 2) break
+      assert.ok(attempt < 10, `idle for ${idleMs} ms after an update that took ${ms} ms`)
+    }
+    await session.abortTransaction()
+    assert.equal(await findIdleMs(), undefined)
+  })
+
   it('run many at once, each on its own snapshot', async () => {
     for (let i = 0; i < 200; i++) {
       await accounts.insertOne({ _id: 1000 + i, balance: 0 }, { session: begin() })
