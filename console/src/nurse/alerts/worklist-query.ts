@@ -1,6 +1,6 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query'
 import type { components } from 'health-record-client'
-import { accountKey, pageOf, WORKLIST_KEY } from '../../model/queries.ts'
+import { accountKey, pageOf, readAll, WORKLIST_KEY } from '../../model/queries.ts'
 import { api } from '../../session/user-session.ts'
 
 export type WorklistEntry = components['schemas']['WorklistEntry']
@@ -68,5 +68,5 @@ export const viewsQuery = (mvUid: string) =>
 /** The people with whom the user may write plans. */
 export const colleaguesQuery = queryOptions({
   queryKey: [...WORKLIST_KEY, 'colleagues'],
-  queryFn: async () => (await api.GET('/worklist/colleague')).data.items,
+  queryFn: () => readAll((query) => api.GET('/worklist/colleague', { params: { query } })),
 })
