@@ -1,5 +1,6 @@
-/** Checks names: exports, constants of time, files and test titles. `npm run names -- --help` explains the rules. */
-import { basename } from 'node:path'
+/** Checks names: exports, constants of time, files, test titles, and those in documents. `npm run names -- --help` explains the rules. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
 import ts from 'typescript'
 import { isTest, PROGRAMS, parse, pathsIn, visit } from './sources.mjs'
 
@@ -14,6 +15,7 @@ Reads the syntax of the product and of its tests, and fails if:
   - the whole name of a variable, parameter or private member is a participle, preposition or pronoun, such as "known", "of" or "others"; in
     tests, only "all", "found", "late" and "others" are refused
   - a test title does not begin with a verb or the subject
+  - a document names code, as in \`createPlan\`, that no source contains
 `
 const TESTS = ['packages', 'test']
 
@@ -235,6 +237,39 @@ function checkTitles(files) {
     })
 }
 
+/** Names in documents that belong to other programs. */
+const FOREIGN_NAMES = new Set([
+  'bundleDependencies',
+  'clusterMonitor',
+  'peerDependencies',
+  'reusePort',
+  'validateDBMetadata',
+])
+
+const documentsIn = (folder, recursive) =>
+  readdirSync(folder, { recursive })
+    .map((path) => join(folder, path))
+    .filter((path) => path.endsWith('.md') && !/(^|\/)(node_modules|dist)\//.test(path))
+
+/** Checks the names in `code spans`; the compiler and the tests check blocks of code. A changelog names what is gone. */
+function checkDocuments(sources) {
+  const knownNames = new Set(sources.flatMap(({ text }) => text.match(/[\w$]+/g) ?? []))
+  const folders = ['client', 'docs', 'packages'].filter((folder) => existsSync(folder))
+  const documents = [...documentsIn('.', false), ...folders.flatMap((folder) => documentsIn(folder, true))]
+  for (const path of documents.filter((one) => one !== 'CHANGELOG.md')) {
+    const lines = readFileSync(path, 'utf8')
+      .replace(/^```.*?^```/gms, (block) => block.replace(/[^\n]/g, ''))
+      .split('\n')
+    for (const [i, line] of lines.entries())
+      for (const [span] of line.matchAll(/`[^`]+`/g))
+        for (const [name] of span.matchAll(/(?<![\w.$-])[a-z]+[A-Z]\w*/g))
+          if (!knownNames.has(name) && !FOREIGN_NAMES.has(name))
+            findings.push(
+              `${path}:${i + 1}: ${name}: no source contains this name; name what the code has now`,
+            )
+  }
+}
+
 if (process.argv.includes('--help')) process.stdout.write(HELP)
 else {
   const programs = PROGRAMS.map((folders) =>
@@ -255,6 +290,7 @@ else {
   }
   checkTitles(tests)
   for (const file of tests) checkVariables(file, TEST_NAMES_WITHOUT_NOUN)
+  checkDocuments([...programs.flat(), ...tests])
   process.stdout.write(`${programs.flat().length} files of the product, ${tests.length} of its tests\n`)
   if (programs.some((files) => files.length === 0) || tests.length === 0)
     findings.push(

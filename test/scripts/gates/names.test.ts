@@ -12,11 +12,13 @@ const FAULTLESS = {
 describe('npm run names', () => {
   const check = (files: Record<string, string>) => runGate('names.mjs', files)
 
-  it('accepts good names, also those of another program, a re-export, and constants that are not times', () => {
+  it('accepts good names, also those of another program, a re-export, constants that are not times, and blocks of code', () => {
     const { status, stderr } = check({
       ...FAULTLESS,
       'server/queues.ts':
         "export { MailQueue } from './mail-queue.ts'\nexport const MAX_MAILS_PER_HOUR = 5\n",
+      'server/mails.ts': 'export const sendMail = () => {}\n',
+      'docs/mails.md': '`sendMail` sends a mail:\n\n```js\nsendMail(toAnn)\n```\n',
     })
     assert.deepEqual([status, stderr], [0, ''])
   })
@@ -76,6 +78,14 @@ describe('npm run names', () => {
       'a title without a verb or subject',
       { 'test/mails.test.ts': "it('sent once', () => {})\n" },
       'test/mails.test.ts:1: begin the title with its verb or subject, not with "sent": \'sent once\'',
+    ],
+    [
+      'code in a document that is gone',
+      {
+        'docs/mails.md':
+          'A mail:\n\n```js\nsendMail()\n```\n\nFor several, see `queue.sendAll()` and `postMail`.\n',
+      },
+      'docs/mails.md:7: postMail: no source contains this name; name what the code has now',
     ],
   ] as const
 
