@@ -1,5 +1,6 @@
-import type { ClientSession } from 'mongodb'
+import type { ClientSession, Filter } from 'mongodb'
 import { type Database, documentCollection } from '../../store/documents/database.ts'
+import type { ParseDocument } from '../../store/documents/parse-format.ts'
 
 /** The users who are to care for an alert. */
 const OWNER_FIELDS = ['takenBy', 'assignedTo', 'assignedFor'] as const
@@ -12,33 +13,33 @@ export async function reviewAlertsOf(
   database: Pick<Database, 'db'>,
   session: ClientSession,
   userId: string,
-  { carePlanId, at = new Date() }: { carePlanId?: string; at?: Date } = {},
+  { carePlanId, at }: { carePlanId?: string; at?: Date } = {},
 ): Promise<void> {
-  const alerts = documentCollection(database, 'Event')
-  const open = { urgency: { $gte: 0 }, ...(carePlanId !== undefined && { carePlanId }) }
+  const inPlan = carePlanId !== undefined && { carePlanId }
   for (const field of OWNER_FIELDS)
-    await alerts.updateMany({ [field]: userId, ...open }, { $set: { attentionAt: at } }, { session })
+    await reviewOpenAlerts(database, session, { [field]: userId, ...inPlan }, at)
 }
 
 /** Has the rules applied again to the open alerts of a care plan that nobody cares for, since somebody new may. */
-export async function reviewOwnerlessAlerts(
+export const reviewOwnerlessAlerts = (
   database: Pick<Database, 'db'>,
   session: ClientSession,
   carePlanId: string,
-): Promise<void> {
-  const ownerless = { carePlanId, urgency: { $gte: 0 }, takenBy: null, assignedTo: null }
-  const change = { $set: { attentionAt: new Date() } }
-  await documentCollection(database, 'Event').updateMany(ownerless, change, { session })
-}
+): Promise<void> => reviewOpenAlerts(database, session, { carePlanId, takenBy: null, assignedTo: null })
 
 /** Has the rules applied again to the open alerts of a care plan that returns: the rights of their owners may have ended. */
-export async function reviewAlertsOfPlan(
+export const reviewAlertsOfPlan = (
   database: Pick<Database, 'db'>,
   session: ClientSession,
   carePlanId: string,
+): Promise<void> => reviewOpenAlerts(database, session, { carePlanId })
+
+async function reviewOpenAlerts(
+  database: Pick<Database, 'db'>,
+  session: ClientSession,
+  where: Filter<ParseDocument>,
+  at = new Date(),
 ): Promise<void> {
-  const change = { $set: { attentionAt: new Date() } }
-  await documentCollection(database, 'Event').updateMany({ carePlanId, urgency: { $gte: 0 } }, change, {
-    session,
-  })
+  const open = { ...where, urgency: { $gte: 0 } }
+  await documentCollection(database, 'Event').updateMany(open, { $set: { attentionAt: at } }, { session })
 }
