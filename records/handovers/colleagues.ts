@@ -31,14 +31,17 @@ export async function findColleagues(database: Database, caller: Caller): Promis
       const ehrIds = roles.map((role) => plans.get(carePlanIdOfRole(role) ?? '') ?? '')
       return { mvUid, carePlans: roles.length, ofCarePlans: plans.size, ehrIds: [...new Set(ehrIds)] }
     })
-    .sort((a, b) => b.carePlans - a.carePlans || (a.mvUid < b.mvUid ? -1 : 1))
+    .sort(compareColleagues)
 }
 
-/** Whether a colleague follows a position in this order. */
-export const isListedAfter = (
-  { carePlans, mvUid }: ColleagueWithEhrs,
-  { value, id }: CursorPosition,
-): boolean => carePlans < Number(value) || (carePlans === value && mvUid > id)
+type ColleaguePosition = Pick<ColleagueWithEhrs, 'carePlans' | 'mvUid'>
+
+const compareColleagues = (a: ColleaguePosition, b: ColleaguePosition): number =>
+  b.carePlans - a.carePlans || (a.mvUid < b.mvUid ? -1 : 1)
+
+/** Whether a colleague follows the position of a cursor. */
+export const isListedAfter = (colleague: ColleagueWithEhrs, { value, id }: CursorPosition): boolean =>
+  compareColleagues({ carePlans: Number(value), mvUid: id }, colleague) < 0
 
 /** The open care plans that the caller takes part in and may write, with their EHRs. */
 async function findOpenPlans(database: Database, { roles }: Caller): Promise<Map<string, string>> {
