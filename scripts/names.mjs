@@ -1,12 +1,12 @@
-/** Checks names: exports, constants of time, files, test titles, and those in documents. `npm run names -- --help` explains the rules. */
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+/** Checks the names in code, tests and documents. `npm run names -- --help` explains the rules. */
+import { readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import ts from 'typescript'
 import { isTest, PROGRAMS, parse, pathsIn, visit } from './sources.mjs'
 
 const HELP = `Usage: npm run names
 
-Reads the syntax of the product and of its tests, and fails if:
+Reads the product, its tests and its documents, and fails if:
 
   - two files of a program (the service, the client, the console) export different things by the same name
   - a constant of time does not say its unit (_MS or _S) or what it limits, or has two values by the same name
@@ -251,22 +251,21 @@ const documentsIn = (folder, recursive) =>
     .map((path) => join(folder, path))
     .filter((path) => path.endsWith('.md') && !/(^|\/)(node_modules|dist)\//.test(path))
 
+const withoutText = (block) => block.replace(/[^\n]/g, '')
+
 /** Checks the names in `code spans`; the compiler and the tests check blocks of code. A changelog names what is gone. */
 function checkDocuments(sources) {
   const knownNames = new Set(sources.flatMap(({ text }) => text.match(/[\w$]+/g) ?? []))
-  const folders = ['client', 'docs', 'packages'].filter((folder) => existsSync(folder))
+  const folders = ['client', 'docs', 'packages']
   const documents = [...documentsIn('.', false), ...folders.flatMap((folder) => documentsIn(folder, true))]
   for (const path of documents.filter((one) => one !== 'CHANGELOG.md')) {
-    const lines = readFileSync(path, 'utf8')
-      .replace(/^```.*?^```/gms, (block) => block.replace(/[^\n]/g, ''))
-      .split('\n')
-    for (const [i, line] of lines.entries())
-      for (const [span] of line.matchAll(/`[^`]+`/g))
-        for (const [name] of span.matchAll(/(?<![\w.$-])[a-z]+[A-Z]\w*/g))
-          if (!knownNames.has(name) && !FOREIGN_NAMES.has(name))
-            findings.push(
-              `${path}:${i + 1}: ${name}: no source contains this name; name what the code has now`,
-            )
+    const text = readFileSync(path, 'utf8').replace(/^```.*?^```/gms, withoutText)
+    for (const { 0: span, index } of text.matchAll(/`[^`\n]+`/g)) {
+      const line = text.slice(0, index).split('\n').length
+      const names = [...span.matchAll(/(?<![\w.$-])[a-z]+[A-Z]\w*/g)].map(([name]) => name)
+      for (const name of names.filter((one) => !knownNames.has(one) && !FOREIGN_NAMES.has(one)))
+        findings.push(`${path}:${line}: ${name}: no source contains this name; name what the code has now`)
+    }
   }
 }
 

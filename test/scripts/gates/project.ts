@@ -8,6 +8,7 @@ const FOLDERS = [
   'client',
   'cloud',
   'console',
+  'docs',
   'fhir',
   'packages',
   'openehr',
