@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { setTimeout } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Event } from '../../../../records/events/event.ts'
 import { PlanAlertRulesStore } from '../../../../records/measurements/alerts/alert-rules.ts'
 import { AlertWatch } from '../../../../records/measurements/alerts/attention/alert-watch.ts'
@@ -175,7 +175,7 @@ describe('the watch over alerts', () => {
       await documents('BloodPressure').insertOne(measurement, { session: tx.session })
       await tx.pending.flush()
       watching = createWatch().run()
-      await setTimeout(500)
+      await sleep(500)
     })
     await watching
     await createWatch().run()
