@@ -223,9 +223,8 @@ describe('attack: searching for data of a deleted account', () => {
       assert.equal(await countIn('ChatMessage', { topicId: 'noneDeleted' }), 1)
     })
 
-    it('finds nothing later that another instance stored while it still knew the session', async () => {
-      neighbour ??= await startSecondInstance({})
-      const { url } = neighbour
+    /** Deletes an account, and writes for it at another instance. Says whether that instance still knew the session. */
+    const writeAfterDeletion = async (url: string) => {
       const [leaver, other] = await Promise.all([createPerson(), createPerson()])
       const { mvUid, authToken } = leaver
       const headers = { authorization: `Bearer ${authToken}`, 'content-type': 'application/json' }
@@ -242,7 +241,17 @@ describe('attack: searching for data of a deleted account', () => {
         callNeighbour('POST', `${profile}/network`, { mvUid: other.mvUid }),
         callNeighbour('POST', `${profile}/helper`, { mvUid: other.mvUid, ...termsOf(['READ']) }),
       ])
-      assert.ok(statuses.includes(201), 'no write reached the other instance in time')
+      return { mvUid, other, isStored: statuses.includes(201) }
+    }
+
+    it('finds nothing later that another instance stored while it still knew the session', async () => {
+      neighbour ??= await startSecondInstance({})
+      let trial = await writeAfterDeletion(neighbour.url)
+      // A busy machine may send the writes when the session is forgotten.
+      for (let attempt = 1; attempt < 10 && !trial.isStored; attempt++)
+        trial = await writeAfterDeletion(neighbour.url)
+      assert.ok(trial.isStored, 'no write reached the other instance in time')
+      const { mvUid, other } = trial
 
       const session = { _p_user: `_User$${mvUid}`, _session_token: `r:${mvUid}`, expiresAt: new Date(9e12) }
       await service.db.collection('_Session').insertOne(session)
