@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { followLink, waitForMail } from '../harness/people/mail.ts'
+import { followLink, waitForMail } from '../harness/mail/mail.ts'
 import { createAddress, createPerson, logInAs, register, signUp } from '../harness/people/people.ts'
 import { assertNoScan, recordCommands } from '../harness/service/database-commands.ts'
 import { request, service } from '../harness/service/service.ts'

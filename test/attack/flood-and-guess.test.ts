@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { startSmtpServer } from '../harness/mail/smtp-server.ts'
 import { password } from '../harness/people/people.ts'
-import { startSmtpServer } from '../harness/people/smtp-server.ts'
 import { databaseUri } from '../harness/run.ts'
 import {
   createDataDir,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { call } from '../harness/clients/path-client.ts'
-import { followLink, mailsTo, waitForMail, waitForMailAbout } from '../harness/people/mail.ts'
+import { followLink, mailsTo, waitForMail, waitForMailAbout } from '../harness/mail/mail.ts'
 import {
   createAddress,
   createAdmin,

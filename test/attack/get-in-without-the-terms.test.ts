@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { assertProblem, call } from '../harness/clients/path-client.ts'
-import { followLink, tokenInLink, waitForMail, waitForMailAbout } from '../harness/people/mail.ts'
+import { followLink, waitForMail, waitForMailAbout } from '../harness/mail/mail.ts'
+import { tokenInLink } from '../harness/mail/outbox.ts'
 import { createAddress, createAdmin, logIn, logInAs, password, signUp } from '../harness/people/people.ts'
 import { apiKeys, request } from '../harness/service/service.ts'
 import { findAccount } from './idle-user.ts'

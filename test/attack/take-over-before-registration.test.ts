@@ -1,12 +1,7 @@
 import assert from 'node:assert/strict'
 import { type Answer, assertProblem, call } from '../harness/clients/path-client.ts'
-import {
-  followLink,
-  tokenInLink,
-  waitForMail,
-  waitForMailAbout,
-  waitForMailAfter,
-} from '../harness/people/mail.ts'
+import { followLink, waitForMail, waitForMailAbout, waitForMailAfter } from '../harness/mail/mail.ts'
+import { tokenInLink } from '../harness/mail/outbox.ts'
 import {
   createAddress,
   createAdmin,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { loadSdk } from '../harness/clients/class-client.ts'
 import { assertProblem } from '../harness/clients/path-client.ts'
-import { waitForMail, waitForMailAbout } from '../harness/people/mail.ts'
+import { waitForMail, waitForMailAbout } from '../harness/mail/mail.ts'
 import { createAddress, createPerson, logIn, type Person, password } from '../harness/people/people.ts'
 import { request } from '../harness/service/service.ts'
 import { ageSession, createIdleUser, findAccount } from './idle-user.ts'

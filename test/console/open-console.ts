@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { BrowserContext, Locator, Page } from 'playwright-core'
 import { collectFaults, useBrowser } from '../harness/browser/browser.ts'
-import { waitForMail } from '../harness/people/mail.ts'
+import { waitForMail } from '../harness/mail/mail.ts'
 import { password } from '../harness/people/people.ts'
 import { service } from '../harness/service/service.ts'
 

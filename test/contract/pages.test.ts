@@ -5,7 +5,7 @@ import { htmlBody } from '../../path-api/pages/page.ts'
 import { findAccessibilityViolations } from '../harness/browser/axe.ts'
 import { useBrowser } from '../harness/browser/browser.ts'
 import { call } from '../harness/clients/path-client.ts'
-import { waitForMail } from '../harness/people/mail.ts'
+import { waitForMail } from '../harness/mail/mail.ts'
 import { createAddress, createPerson, signUp } from '../harness/people/people.ts'
 import { service } from '../harness/service/service.ts'
 

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import PostalMime from 'postal-mime'
+import { tokenInLink, waitForMailIn } from '../harness/mail/outbox.ts'
 import {
   apiKeysOf,
   type ServiceProcess,
@@ -63,15 +62,6 @@ describe('a frozen database', function suite() {
     return text === '' ? {} : JSON.parse(text)
   }
 
-  const mailedToken = async (): Promise<string> => {
-    const outbox = join(service.dataDir, 'outbox')
-    const mails = () =>
-      existsSync(outbox) ? readdirSync(outbox).filter((name) => name.endsWith('.eml')) : []
-    const file = await waitFor(() => mails()[0], 'a mail')
-    const { text = '' } = await PostalMime.parse(readFileSync(join(outbox, file)))
-    return new URL(/https?:\/\/\S+/.exec(text)?.[0] ?? '').searchParams.get('token') ?? ''
-  }
-
   before(async () => {
     service = await startServiceProcess({
       ADDRESS_RATE: '1000000',
@@ -82,7 +72,8 @@ describe('a frozen database', function suite() {
     engine = engineOf(service)
     headers = {}
     await read('POST', '/auth/account/register/password', { ...account, termsAccepted: true })
-    await read('POST', '/auth/account/register/activate', { token: await mailedToken() })
+    const mail = await waitForMailIn(service.dataDir, account.email)
+    await read('POST', '/auth/account/register/activate', { token: tokenInLink(mail) })
     const grant = await read('POST', '/auth/login/password', account)
     mvUid = grant.mvUid
     headers = {

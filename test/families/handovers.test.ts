@@ -11,7 +11,7 @@ import {
 } from '../harness/care/patients.ts'
 import { callFunction } from '../harness/clients/class-client.ts'
 import { assertStatus } from '../harness/clients/path-client.ts'
-import { mailsTo } from '../harness/people/mail.ts'
+import { mailsTo } from '../harness/mail/mail.ts'
 import { createPerson, nameProfile, type Person } from '../harness/people/people.ts'
 import { beforeFirstCommand } from '../harness/service/database-commands.ts'
 import { request, service } from '../harness/service/service.ts'

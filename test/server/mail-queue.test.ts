@@ -6,7 +6,7 @@ import { createRateLimiter } from '../../records/limits/rate-limiter.ts'
 import { type MailQueue, openMailQueue } from '../../server/mail/mail-queue.ts'
 import { createMailTransport } from '../../server/mail/mail-transport.ts'
 import { createMetrics } from '../../server/telemetry/metrics.ts'
-import { type AnswerMail, startSmtpServer } from '../harness/people/smtp-server.ts'
+import { type AnswerMail, startSmtpServer } from '../harness/mail/smtp-server.ts'
 import { config, service } from '../harness/service/service.ts'
 import { waitUntil } from '../harness/wait.ts'
 

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { decodeJwt } from 'jose'
-import PostalMime from 'postal-mime'
 import { WebSocket } from 'ws'
-import { followLink } from '../harness/people/mail.ts'
+import { followLink } from '../harness/mail/mail.ts'
+import { waitForMailIn } from '../harness/mail/outbox.ts'
 import { freePort } from '../harness/service/port.ts'
 import {
   apiKeysOf,
@@ -15,7 +15,7 @@ import {
   startServiceProcess,
   stopProcess,
 } from '../harness/service/service-process.ts'
-import { waitFor, waitUntil } from '../harness/wait.ts'
+import { waitUntil } from '../harness/wait.ts'
 
 /** A path that is also the beginning of paths of the service. */
 const PREFIX = '/health'
@@ -85,22 +85,12 @@ describe('a service whose PUBLIC_URL has a path', function suite() {
     const client = createClient(service.url)
     const registered = { ...ADDRESS, termsAccepted: true }
     assert.equal((await client.post('/auth/account/register/password', registered)).status, 202)
-    const link = await mailedLink()
+    const { link } = await waitForMailIn(service.dataDir, ADDRESS.email)
     assert.ok(link.startsWith(`${PUBLIC_URL}/auth/`), link)
     await followLink(link.replace(PUBLIC_URL, service.url + PREFIX))
     session = await client.logIn()
   })
   after(() => stopProcess(service))
-
-  async function mailedLink(): Promise<string> {
-    const outbox = join(service.dataDir, 'outbox')
-    const file = await waitFor(
-      () => (existsSync(outbox) ? readdirSync(outbox).find((name) => name.endsWith('.eml')) : undefined),
-      'a mail',
-    )
-    const { text = '' } = await PostalMime.parse(readFileSync(join(outbox, file)))
-    return /https?:\/\/\S+/.exec(text)?.[0] ?? ''
-  }
 
   /** A client that knows the service at one address. */
   function createClient(base: string) {

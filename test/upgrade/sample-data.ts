@@ -1,5 +1,6 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { tokenInLink, waitForMailIn } from '../harness/mail/outbox.ts'
 
 /** A service that runs on a data directory, whichever version of it. */
 export interface Target {
@@ -211,22 +212,8 @@ export async function register(target: Target, email = EMAIL): Promise<void> {
   const anyone = { target, headers: headersOf(target) }
   const account = JSON.stringify({ email, password: PASSWORD, termsAccepted: true })
   await call(anyone, 'POST', '/auth/account/register/password', account)
-  const token = await mailedToken(join(target.dataDir, 'outbox'), email)
+  const token = tokenInLink(await waitForMailIn(target.dataDir, email))
   await call(anyone, 'POST', '/auth/account/register/activate', JSON.stringify({ token }))
-}
-
-async function mailedToken(outbox: string, email: string): Promise<string> {
-  for (let attempt = 0; attempt < 500; attempt++) {
-    for (const file of existsSync(outbox) ? readdirSync(outbox) : []) {
-      const mail = readFileSync(join(outbox, file), 'utf8')
-        .replace(/=\r?\n/g, '')
-        .replaceAll('=3D', '=')
-      const token = /[?]token=(\w+)/.exec(mail)?.[1]
-      if (mail.includes(email) && token) return token
-    }
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
-  throw new Error(`There is no mail to ${email} in ${outbox}`)
 }
 
 function headersOf({ dataDir }: Target): Record<string, string> {

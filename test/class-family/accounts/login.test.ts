@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { followLink, waitForMail } from '../../harness/people/mail.ts'
+import { followLink, waitForMail } from '../../harness/mail/mail.ts'
 import { createAddress, createPerson, type Person, password, signUp } from '../../harness/people/people.ts'
 import { apiKeys, request, service } from '../../harness/service/service.ts'
 import { bySize } from '../../harness/test-size.ts'

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { followLink, waitForMail, waitForMailAbout, waitForMatchingMail } from '../../harness/people/mail.ts'
+import { followLink, waitForMail, waitForMailAbout, waitForMatchingMail } from '../../harness/mail/mail.ts'
 import { createAddress, createPerson, password, signUp } from '../../harness/people/people.ts'
 import { apiKeys, request } from '../../harness/service/service.ts'
 

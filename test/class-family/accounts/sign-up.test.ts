@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { assertError } from '../../harness/clients/class-client.ts'
-import { waitForMailAbout } from '../../harness/people/mail.ts'
+import { waitForMailAbout } from '../../harness/mail/mail.ts'
 import { createAddress, createPerson, password } from '../../harness/people/people.ts'
 import { apiKeys, request } from '../../harness/service/service.ts'
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type ParseSdk from 'parse/node'
 import { createPlanInOwnEhr, ehrOf } from '../../harness/care/by-class-family.ts'
 import { loadSdk } from '../../harness/clients/class-client.ts'
-import { followLink, waitForMail } from '../../harness/people/mail.ts'
+import { followLink, waitForMail } from '../../harness/mail/mail.ts'
 import { createAddress, createPerson, type Person } from '../../harness/people/people.ts'
 
 describe('the class family by the JavaScript SDK', () => {

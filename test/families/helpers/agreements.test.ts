@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { callFunction } from '../../harness/clients/class-client.ts'
 import { assertStatus } from '../../harness/clients/path-client.ts'
+import { mailsTo, waitForMailAbout } from '../../harness/mail/mail.ts'
 import {
   actFor,
   createHelper,
@@ -9,7 +10,6 @@ import {
   inviteHelper,
   termsOf,
 } from '../../harness/people/helper-invitations.ts'
-import { mailsTo, waitForMailAbout } from '../../harness/people/mail.ts'
 import { createAdmin, createPerson, logInAs, type Person } from '../../harness/people/people.ts'
 import { startSecondInstance } from '../../harness/service/second-instance.ts'
 import { config, request, service } from '../../harness/service/service.ts'

@@ -4,7 +4,7 @@ import { rmSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { environmentVariableOf } from '../../../server/config/config.ts'
 import { SETTINGS, type Setting } from '../../../server/config/service-settings.ts'
-import { startSmtpServer } from '../../harness/people/smtp-server.ts'
+import { startSmtpServer } from '../../harness/mail/smtp-server.ts'
 import { freePort } from '../../harness/service/port.ts'
 import {
   createDataDir,

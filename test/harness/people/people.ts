@@ -6,8 +6,8 @@ import { newId } from '../../../records/store/documents/ids.ts'
 import type { TokenGrant } from '../../../schemas/accounts/login.ts'
 import type { AccountRole } from '../../../schemas/enums.ts'
 import { type Answer, assertStatus, call } from '../clients/path-client.ts'
+import { followLink, waitForMail } from '../mail/mail.ts'
 import { apiKeys, request, service } from '../service/service.ts'
-import { followLink, waitForMail } from './mail.ts'
 
 export interface Person extends TokenGrant {
   email: string

@@ -7,7 +7,7 @@ import {
   waitForMail,
   waitForMailAbout,
   waitForMailAfter,
-} from '../../harness/people/mail.ts'
+} from '../../harness/mail/mail.ts'
 import { createAddress, createPerson, logInAs, register, signUp } from '../../harness/people/people.ts'
 import { service } from '../../harness/service/service.ts'
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { assertProblem, call } from '../../harness/clients/path-client.ts'
-import { tokenInLink, waitForMailAbout } from '../../harness/people/mail.ts'
+import { waitForMailAbout } from '../../harness/mail/mail.ts'
+import { tokenInLink } from '../../harness/mail/outbox.ts'
 import {
   createAddress,
   createPerson,

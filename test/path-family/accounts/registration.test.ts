@@ -4,13 +4,8 @@ import {
   Registrations,
 } from '../../../records/accounts/registration/registrations.ts'
 import { assertProblem, assertStatus, call } from '../../harness/clients/path-client.ts'
-import {
-  followLink,
-  tokenInLink,
-  waitForMail,
-  waitForMailAbout,
-  waitForMailAfter,
-} from '../../harness/people/mail.ts'
+import { followLink, waitForMail, waitForMailAbout, waitForMailAfter } from '../../harness/mail/mail.ts'
+import { tokenInLink } from '../../harness/mail/outbox.ts'
 import {
   createAddress,
   createAdmin,

@@ -12,7 +12,7 @@ import {
 } from '../../harness/care/patients.ts'
 import { callFunction } from '../../harness/clients/class-client.ts'
 import { assertProblem, assertProblemPlaces, assertStatus } from '../../harness/clients/path-client.ts'
-import { mailsTo } from '../../harness/people/mail.ts'
+import { mailsTo } from '../../harness/mail/mail.ts'
 import { createPerson, type Person } from '../../harness/people/people.ts'
 import { service } from '../../harness/service/service.ts'
 import { waitFor } from '../../harness/wait.ts'

@@ -11,7 +11,7 @@ import {
 } from '../../harness/care/patients.ts'
 import { createClassClient } from '../../harness/clients/class-client.ts'
 import { assertProblem, assertStatus } from '../../harness/clients/path-client.ts'
-import { waitForMailAbout } from '../../harness/people/mail.ts'
+import { waitForMailAbout } from '../../harness/mail/mail.ts'
 import { createAdmin, createPerson, type Person } from '../../harness/people/people.ts'
 
 interface Listed {

@@ -4,7 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { decodeJwt, generateKeyPair, importJWK, SignJWT, UnsecuredJWT } from 'jose'
 import type { Document } from 'mongodb'
 import { type Answer, assertProblem, call } from '../../harness/clients/path-client.ts'
-import { followLink, tokenInLink, waitForMail, waitForMailAbout } from '../../harness/people/mail.ts'
+import { followLink, waitForMail, waitForMailAbout } from '../../harness/mail/mail.ts'
+import { tokenInLink } from '../../harness/mail/outbox.ts'
 import {
   createAddress,
   createAdmin,

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { type ClientRequest, request } from 'node:http'
 import { join } from 'node:path'
+import { tokenInLink, waitForMailIn } from '../../harness/mail/outbox.ts'
 import { freePort } from '../../harness/service/port.ts'
 import { findStartRefusal } from '../../harness/service/service.ts'
 import {
@@ -84,20 +85,14 @@ describe('a service in its data directory and on its port', function suite() {
     })
 
   it('keeps the data after kill -9, and leaves no engine behind', async () => {
-    const outbox = join(DATA_DIR, 'outbox')
     const account = { username: 'ann@example.org', email: 'ann@example.org', password: 'a long password' }
     assert.equal((await createProcessClient(service)('/1/users', account)).status, 201)
-    const mailed = () => (existsSync(outbox) ? readdirSync(outbox).map((mail) => join(outbox, mail)) : [])
-    const token = () =>
-      mailed()
-        .map((mail) => readFileSync(mail, 'utf8').replace(/=\r?\n/g, ''))
-        .map((text) => /token=3D(\w+)\b[\s\S]*<\/html>/.exec(text)?.[1])[0]
-    await waitUntil(() => token() !== undefined)
+    const mail = await waitForMailIn(DATA_DIR, account.email)
     service.child.kill('SIGKILL')
     await service.ended
     await waitUntil(async () => (await findOpenFiles(DATA_DIR)) === '')
     await start()
-    const body = { token: token(), termsAccepted: true }
+    const body = { token: tokenInLink(mail), termsAccepted: true }
     const activation = await createProcessClient(service)('/auth/account/register/activate', body)
     assert.equal(activation.status, 200)
   })

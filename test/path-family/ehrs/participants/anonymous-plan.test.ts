@@ -18,7 +18,7 @@ import { exampleObject, parentIdsOf, withOtherKey } from '../../../harness/care/
 import { isSampled } from '../../../harness/care/samples/kinds-of-each-shape.ts'
 import { assertError } from '../../../harness/clients/class-client.ts'
 import { assertProblem, assertStatus } from '../../../harness/clients/path-client.ts'
-import { waitForMailAbout } from '../../../harness/people/mail.ts'
+import { waitForMailAbout } from '../../../harness/mail/mail.ts'
 import { createPerson, type Person } from '../../../harness/people/people.ts'
 import { bySize } from '../../../harness/test-size.ts'
 

@@ -9,7 +9,7 @@ import {
 import { createClassClient } from '../../../harness/clients/class-client.ts'
 import { assertProblem, assertStatus, call } from '../../../harness/clients/path-client.ts'
 import { placesOfViolations } from '../../../harness/clients/violation-places.ts'
-import { waitForMailAbout } from '../../../harness/people/mail.ts'
+import { waitForMailAbout } from '../../../harness/mail/mail.ts'
 import { createAdmin, createPerson, type Person } from '../../../harness/people/people.ts'
 import { apiKeys, service } from '../../../harness/service/service.ts'
 import { waitUntil } from '../../../harness/wait.ts'

@@ -1,8 +1,6 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import PostalMime, { type Email } from 'postal-mime'
 import { config } from '../service/service.ts'
 import { waitFor } from '../wait.ts'
+import { type LinkMail, mailsIn, waitForMailIn } from './outbox.ts'
 
 /**
  * Opens the page of a mailed link, fills in the form with its token and submits it.
@@ -22,33 +20,11 @@ export async function submitForm(page: string, url: string, more: Record<string,
   return (await fetch(new URL(action ?? '', url), { method: 'POST', body })).text()
 }
 
-/** The read mails of the outbox, by file; files never change. */
-const OUTBOX = new Map<string, Buffer>()
-
 /** The newest mail to an address, with its first link; waits until it exists. */
-export async function waitForMail(address: string): Promise<LinkMail> {
-  const raw = await waitFor(() => mailsTo(address)[0], `a mail to ${address}`)
-  const mail = await PostalMime.parse(raw)
-  return { ...mail, link: /https?:\/\/\S+/.exec(mail.text ?? '')?.[0] ?? '' }
-}
+export const waitForMail = (address: string): Promise<LinkMail> => waitForMailIn(config.dataDir, address)
 
 /** The mails to an address, the newest first. */
-export function mailsTo(address: string): Buffer[] {
-  readOutbox()
-  const mails = [...OUTBOX].filter(([, raw]) => raw.includes(address))
-  return mails.sort(([a], [b]) => (a < b ? 1 : -1)).map(([, raw]) => raw)
-}
-
-function readOutbox(): void {
-  const outbox = join(config.dataDir, 'outbox')
-  if (!existsSync(outbox)) return
-  for (const file of readdirSync(outbox))
-    if (file.endsWith('.eml') && !OUTBOX.has(file)) OUTBOX.set(file, readFileSync(join(outbox, file)))
-}
-
-/** The token in a mailed link. */
-export const tokenInLink = ({ link }: { link: string }): string =>
-  new URL(link).searchParams.get('token') ?? ''
+export const mailsTo = (address: string): Buffer[] => mailsIn(config.dataDir, address)
 
 /** The newest mail to an address that meets a condition; waits until it exists. */
 export const waitForMatchingMail = (address: string, fits: (mail: LinkMail) => boolean): Promise<LinkMail> =>
@@ -56,8 +32,6 @@ export const waitForMatchingMail = (address: string, fits: (mail: LinkMail) => b
     const mail = await waitForMail(address)
     return fits(mail) ? mail : undefined
   }, `such a mail to ${address}`)
-
-type LinkMail = Email & { link: string }
 
 export const waitForMailAbout = (address: string, subject: RegExp) =>
   waitForMatchingMail(address, (mail) => subject.test(mail.subject ?? ''))
