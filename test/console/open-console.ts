@@ -60,6 +60,13 @@ export function useConsoleBrowser() {
   }
 }
 
+/** Lets the console read one entry at a time of the lists that it shows as a whole, as it reads pages of longer lists. */
+export async function giveOneEntryAtATime(page: Page): Promise<void> {
+  await page.route(/[?&]limit=200(&|$)/, (route, request) =>
+    route.continue({ url: request.url().replace('limit=200', 'limit=1') }),
+  )
+}
+
 /** Logs in, and waits for the home page. */
 export async function logInOn(page: Page, { email, password }: { email: string; password: string }) {
   await page.locator('input[type=email]').fill(email)

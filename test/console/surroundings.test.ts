@@ -335,8 +335,11 @@ describe('the console', () => {
       lastUsedAt: `2026-01-01T10:0${minute}:00.000Z`,
     })
     const items = [session('old', 1), session('newest', 5), session('here', 2, true), session('newer', 3)]
-    const json = { items, page: { limit: 50, next: null } }
-    await page.route(/\/auth\/sessions/, (route) => route.fulfill({ json }))
+    await page.route(/\/auth\/sessions/, (route, request) => {
+      const at = Number(new URL(request.url()).searchParams.get('cursor'))
+      const next = at + 1 < items.length ? String(at + 1) : null
+      return route.fulfill({ json: { items: [items[at]], page: { limit: 1, next } } })
+    })
     await menu(page, 'Account').click()
     await page.getByText('newest').first().waitFor()
     const names = await page.locator('li:has(p.help) strong').allTextContents()

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { type ComponentType, useState } from 'react'
-import { type PageRequest, pageOf } from '../model/queries.ts'
+import { type PageRequest, pageOf } from '../session/list-pages.ts'
 import { useText } from '../texts/translate.ts'
 import { Heading } from '../ui/heading.tsx'
 import { Loaded } from '../ui/loaded.tsx'

@@ -1,8 +1,9 @@
 import { queryOptions } from '@tanstack/react-query'
 import type { Client, components } from 'health-record-client'
+import { readAll } from '../session/list-pages.ts'
 import { api } from '../session/user-session.ts'
 import { isolate, translate } from '../texts/translate.ts'
-import { ehrKey, readAll } from './queries.ts'
+import { ehrKey } from './queries.ts'
 
 type Schemas = components['schemas']
 export type GraphSeries = Schemas['GraphSeries']

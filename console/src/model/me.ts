@@ -1,5 +1,6 @@
 import { queryOptions } from '@tanstack/react-query'
 import { createContext, useContext } from 'react'
+import { readAll } from '../session/list-pages.ts'
 import { api, type HelpedPerson, type HelperAct, ownApi } from '../session/user-session.ts'
 import { type TextId, translate, translateName } from '../texts/translate.ts'
 import { accountKey, READ_ON_RETURN } from './queries.ts'
@@ -48,15 +49,16 @@ export const helpedQuery = ({ mvUid, name, acts }: HelpedPerson) =>
     staleTime: Number.POSITIVE_INFINITY,
   })
 
-const agreements = (mvUid: string) => ({ params: { path: { mvUid }, query: { limit: 100 } } })
-
 /** The users who help a person, without former ones. */
 export const helpersQuery = (mvUid: string) =>
   queryOptions({
     queryKey: accountKey(mvUid, 'helpers'),
     queryFn: async () => {
-      const { items } = (await ownApi.GET('/profile/{mvUid}/helper', agreements(mvUid))).data
-      return items.filter(({ state }) => state !== 'ENDED')
+      const path = { mvUid }
+      const agreements = await readAll((query) =>
+        ownApi.GET('/profile/{mvUid}/helper', { params: { path, query } }),
+      )
+      return agreements.filter(({ state }) => state !== 'ENDED')
     },
   })
 
@@ -65,8 +67,11 @@ export const helpingQuery = (mvUid: string) =>
   queryOptions({
     queryKey: accountKey(mvUid, 'helping'),
     queryFn: async () => {
-      const { items } = (await ownApi.GET('/profile/{mvUid}/helping', agreements(mvUid))).data
-      return items.filter(({ state }) => state !== 'ENDED')
+      const path = { mvUid }
+      const agreements = await readAll((query) =>
+        ownApi.GET('/profile/{mvUid}/helping', { params: { path, query } }),
+      )
+      return agreements.filter(({ state }) => state !== 'ENDED')
     },
   })
 

@@ -40,36 +40,6 @@ export function createQueryClient(): QueryClient {
 /** For what no stream of changes covers: each return to the page reads it again. */
 export const READ_ON_RETURN = { staleTime: 0 }
 
-/** Of lists that are read as a whole. */
-const ENTRIES_PER_PAGE = 200
-
-export interface PageRequest {
-  limit: number
-  cursor?: string
-}
-
-/** The first page of a list, or the one at a cursor. */
-export const pageOf = (limit: number, cursor: string | undefined): PageRequest => ({
-  limit,
-  ...(cursor && { cursor }),
-})
-
-interface ListAnswer<T> {
-  data: { items: T[]; page: { next: string | null } }
-}
-
-/** All entries of a list, page by page. */
-export async function readAll<T>(readPage: (request: PageRequest) => Promise<ListAnswer<T>>): Promise<T[]> {
-  const entries: T[] = []
-  let cursor: string | undefined
-  do {
-    const { items, page } = (await readPage(pageOf(ENTRIES_PER_PAGE, cursor))).data
-    entries.push(...items)
-    cursor = page.next ?? undefined
-  } while (cursor)
-  return entries
-}
-
 const EHR = 'ehr'
 /** Everything below an EHR has this key first, so that its live changes refresh it. */
 export const ehrKey = (ehrId: string, ...rest: readonly unknown[]) => [EHR, ehrId, ...rest] as const

@@ -11,6 +11,7 @@ import { forgetDrafts } from '../browser/drafts.ts'
 import { currentRoute, navigateFor, personIdInUrl, serviceUrl } from '../browser/router.tsx'
 import { nameHere } from '../browser/storage.ts'
 import { createHelperClient } from './helper-client.ts'
+import { findEntry } from './list-pages.ts'
 import {
   isLogOutPending,
   markLoggedIn,
@@ -133,9 +134,11 @@ export function startHelping(helpedPerson: HelpedPerson): void {
 async function findPersonInUrl(mvUid: string): Promise<HelpedPerson | undefined> {
   const personId = personIdInUrl()
   if (personId === undefined || personId === mvUid) return undefined
-  const params = { path: { mvUid }, query: { limit: 100 } }
-  const { items } = (await ownApi.GET('/profile/{mvUid}/helping', { params })).data
-  const agreement = items.find((one) => one.mvUid === personId && one.state === 'ACTIVE')
+  const path = { mvUid }
+  const agreement = await findEntry(
+    (query) => ownApi.GET('/profile/{mvUid}/helping', { params: { path, query } }),
+    (one) => one.mvUid === personId && one.state === 'ACTIVE',
+  )
   return agreement && { mvUid: personId, name: agreement.name ?? '', acts: agreement.acts }
 }
 

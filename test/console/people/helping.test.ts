@@ -15,6 +15,7 @@ import { service } from '../../harness/service/service.ts'
 import {
   assertNoFaults,
   button,
+  giveOneEntryAtATime,
   goTo,
   logInOn,
   menu,
@@ -179,7 +180,9 @@ describe('a helper in the console', () => {
 
   it('finds the person in the URL, in another tab, after a login and on the way back', async () => {
     await createHelper(anna, piet, ['READ'])
+    await createHelper(await createPatient(), piet, ['READ'])
     const page = await opened.open()
+    await giveOneEntryAtATime(page)
     await logInOn(page, piet)
     await button(page, 'Act for Anna de Vries').click()
     await menu(page, 'Overview').click()

@@ -22,7 +22,16 @@ import {
 import { actFor, createHelper } from '../../harness/people/helper-invitations.ts'
 import { createPerson, nameProfile, type Person } from '../../harness/people/people.ts'
 import { service } from '../../harness/service/service.ts'
-import { assertNoFaults, button, goTo, logInOn, menu, tabTo, useConsoleBrowser } from '../open-console.ts'
+import {
+  assertNoFaults,
+  button,
+  giveOneEntryAtATime,
+  goTo,
+  logInOn,
+  menu,
+  tabTo,
+  useConsoleBrowser,
+} from '../open-console.ts'
 
 /** The kinds of records that can be restored. The EHR itself is restored by administrators. */
 const RESTORABLE = CLASS_NAMES.flatMap((name) => {
@@ -45,6 +54,7 @@ describe('the history in the console', () => {
 
   async function openAs(person: Person): Promise<Page> {
     const page = await opened.open()
+    await giveOneEntryAtATime(page)
     await logInOn(page, person)
     return page
   }
@@ -253,6 +263,7 @@ describe('the history in the console', () => {
     const inPlan = `${path}/json?carePlanId=${place.carePlanId}`
     const response = await patient.call('POST', inPlan, pressure(120))
     const { compositionId } = assertStatus(response, 201)
+    assertStatus(await patient.call('POST', inPlan, pressure(130)), 201)
     const condition = { 'if-match': response.etag }
     assertStatus(await patient.call('PUT', `${path}/${compositionId}/json`, pressure(135), condition))
     for (const [access, buttons] of [

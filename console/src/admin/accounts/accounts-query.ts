@@ -1,7 +1,7 @@
 import { queryOptions } from '@tanstack/react-query'
 import type { components } from 'health-record-client'
 import type { Role } from '../../model/me.ts'
-import { pageOf } from '../../model/queries.ts'
+import { pageOf } from '../../session/list-pages.ts'
 import { api } from '../../session/user-session.ts'
 
 export type Account = components['schemas']['Account']

@@ -1,5 +1,5 @@
 import type { components } from 'health-record-client'
-import type { PageRequest } from '../../model/queries.ts'
+import type { PageRequest } from '../../session/list-pages.ts'
 import { api } from '../../session/user-session.ts'
 
 export type ListedApp = components['schemas']['App']

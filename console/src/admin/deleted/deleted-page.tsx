@@ -1,6 +1,6 @@
 import { queryOptions, useQuery, useQueryClient } from '@tanstack/react-query'
 import type { components } from 'health-record-client'
-import { pageOf } from '../../model/queries.ts'
+import { pageOf } from '../../session/list-pages.ts'
 import { api } from '../../session/user-session.ts'
 import { formatDate, formatMoment } from '../../texts/format.ts'
 import { useText } from '../../texts/translate.ts'

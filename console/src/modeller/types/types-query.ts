@@ -1,4 +1,5 @@
 import { queryOptions } from '@tanstack/react-query'
+import { readAll } from '../../session/list-pages.ts'
 import { api } from '../../session/user-session.ts'
 
 export const FAMILIES = ['data', 'event', 'device'] as const
@@ -28,7 +29,6 @@ export interface TypeDefinition {
 }
 
 export const TYPES_KEY = ['types']
-const MAX_TYPES = 1000
 
 /** The families have the same operations; the compiler takes one as an example. */
 const pathOf = (family: Family) => `/data/type/${family}` as '/data/type/data'
@@ -36,10 +36,12 @@ const pathOf = (family: Family) => `/data/type/${family}` as '/data/type/data'
 export const typesQuery = (family: Family) =>
   queryOptions({
     queryKey: [...TYPES_KEY, family],
-    queryFn: async () => {
-      const { items } = (await api.GET(pathOf(family), { params: { query: { limit: MAX_TYPES } } })).data
-      return items as unknown as TypeDefinition[]
-    },
+    queryFn: async () =>
+      (await readAll((query) =>
+        api.GET(pathOf(family), {
+          params: { query },
+        }),
+      )) as unknown as TypeDefinition[],
   })
 
 /** A type with its version, which a change names. */

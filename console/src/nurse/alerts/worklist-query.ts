@@ -1,6 +1,7 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query'
 import type { components } from 'health-record-client'
-import { accountKey, pageOf, readAll, WORKLIST_KEY } from '../../model/queries.ts'
+import { accountKey, WORKLIST_KEY } from '../../model/queries.ts'
+import { pageOf, readAll } from '../../session/list-pages.ts'
 import { api } from '../../session/user-session.ts'
 
 export type WorklistEntry = components['schemas']['WorklistEntry']

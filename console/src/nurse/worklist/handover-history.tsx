@@ -1,19 +1,20 @@
 import { queryOptions, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { WORKLIST_KEY } from '../../model/queries.ts'
+import { readAll } from '../../session/list-pages.ts'
 import { api } from '../../session/user-session.ts'
 import { formatMoment, personName } from '../../texts/format.ts'
 import { useText } from '../../texts/translate.ts'
 import { Loaded } from '../../ui/loaded.tsx'
 
-const MAX_VERSIONS = 20
-
 const handoverHistoryQuery = (handoverId: string) =>
   queryOptions({
     queryKey: [...WORKLIST_KEY, 'handovers', handoverId],
-    queryFn: async () => {
-      const params = { path: { handoverId }, query: { limit: MAX_VERSIONS } }
-      return (await api.GET('/worklist/handover/{handoverId}/history', { params })).data.items
+    queryFn: () => {
+      const path = { handoverId }
+      return readAll((query) =>
+        api.GET('/worklist/handover/{handoverId}/history', { params: { path, query } }),
+      )
     },
   })
 

@@ -1,6 +1,6 @@
 import { keepPreviousData, queryOptions, useQuery } from '@tanstack/react-query'
 import type { components } from 'health-record-client'
-import { pageOf } from '../../model/queries.ts'
+import { pageOf } from '../../session/list-pages.ts'
 import { api } from '../../session/user-session.ts'
 import { formatMoment, personName } from '../../texts/format.ts'
 import { type TextId, translate, translateName, useText } from '../../texts/translate.ts'

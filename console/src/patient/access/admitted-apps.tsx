@@ -1,5 +1,6 @@
 import { queryOptions, useQuery, useQueryClient } from '@tanstack/react-query'
 import { READ_ON_RETURN } from '../../model/queries.ts'
+import { readAll } from '../../session/list-pages.ts'
 import { api } from '../../session/user-session.ts'
 import { formatAge } from '../../texts/format.ts'
 import { useText } from '../../texts/translate.ts'
@@ -10,8 +11,7 @@ const ADMITTED_APPS = ['admitted apps']
 
 const admittedAppsQuery = queryOptions({
   queryKey: ADMITTED_APPS,
-  queryFn: async () =>
-    (await api.GET('/auth/admitted-app', { params: { query: { limit: 100 } } })).data.items,
+  queryFn: () => readAll((query) => api.GET('/auth/admitted-app', { params: { query } })),
   ...READ_ON_RETURN,
 })
 

@@ -1,5 +1,6 @@
 import { queryOptions, useQuery, useQueryClient } from '@tanstack/react-query'
 import { READ_ON_RETURN } from '../../model/queries.ts'
+import { readAll } from '../../session/list-pages.ts'
 import { api } from '../../session/user-session.ts'
 import { formatAge } from '../../texts/format.ts'
 import { useText } from '../../texts/translate.ts'
@@ -10,7 +11,7 @@ import { Loaded } from '../../ui/loaded.tsx'
 const sessionsQuery = (mvUid: string) =>
   queryOptions({
     queryKey: ['sessions', mvUid],
-    queryFn: async () => (await api.GET('/auth/sessions', { params: { query: { limit: 50 } } })).data.items,
+    queryFn: () => readAll((query) => api.GET('/auth/sessions', { params: { query } })),
     ...READ_ON_RETURN,
   })
 

@@ -1,6 +1,7 @@
 import { queryOptions } from '@tanstack/react-query'
 import type { components } from 'health-record-client'
-import { ehrKey, readAll } from '../../model/queries.ts'
+import { ehrKey } from '../../model/queries.ts'
+import { readAll } from '../../session/list-pages.ts'
 import { api } from '../../session/user-session.ts'
 
 export type BannerReaction = components['schemas']['AdverseReactionResource']

@@ -2,6 +2,7 @@ import { queryOptions } from '@tanstack/react-query'
 import { mayWrite, readParticipants } from '../../model/health-record.ts'
 import type { Me } from '../../model/me.ts'
 import { ehrKey } from '../../model/queries.ts'
+import { findEntry, readAll } from '../../session/list-pages.ts'
 import { api } from '../../session/user-session.ts'
 import { COMPOSITION, type RecordPlace } from './record-kinds.ts'
 
@@ -45,9 +46,6 @@ interface RecordHistory {
   mayRestore: boolean
 }
 
-const MAX_VERSIONS = 100
-const MAX_LISTED = 200
-
 /** All kinds have the same operations; the compiler takes one as an example. */
 const recordAt = <P extends string>({ kind }: RecordPlace, more: P) =>
   `${kind.path}${more}` as `/ehr/{ehrId}/diagnosis/{diagnosisId}${P}`
@@ -66,9 +64,9 @@ export const historyQuery = (me: Me, place: RecordPlace) =>
 
 async function readRecordHistory(me: Me, place: RecordPlace): Promise<RecordHistory> {
   const params = paramsOf(place)
-  const query = { limit: MAX_VERSIONS }
-  const history = await api.GET(recordAt(place, '/history'), { params: { ...params, query } })
-  const changes = history.data.items as unknown as Change[]
+  const changes = (await readAll((query) =>
+    api.GET(recordAt(place, '/history'), { params: { ...params, query } }),
+  )) as unknown as Change[]
   const [newest] = changes
   const isDeleted = newest?.action === 'delete'
   const now = isDeleted ? null : await readRecord(place)
@@ -115,8 +113,10 @@ async function mayRestore(me: Me, { ehrId, kind, ids }: RecordPlace, record: Val
   if (me.isPatient) return true
   const careplanId = ids.careplanId ?? record.carePlanId
   if (typeof careplanId !== 'string') {
-    const { items } = (await api.GET('/ehr', { params: { query: { limit: MAX_LISTED } } })).data
-    const ehr = items.find(({ id }) => id === ehrId)
+    const ehr = await findEntry(
+      (query) => api.GET('/ehr', { params: { query } }),
+      ({ id }) => id === ehrId,
+    )
     return ehr?.subjectId === me.mvUid || ehr?.creatorId === me.mvUid
   }
   return mayWrite(await readParticipants(ehrId, careplanId), me)
@@ -131,19 +131,22 @@ export async function restoreVersion(place: RecordPlace, version: number, curren
   })
 }
 
-/** Each is read as a whole. */
-const MAX_COMPOSITION_VERSIONS = 50
+/** Versions of a composition that are read at once. */
+const VERSIONS_AT_ONCE = 20
 
 /** The versions of a composition, compared value by value. */
 async function readCompositionHistory(me: Me, place: RecordPlace): Promise<RecordHistory> {
   const { ehrId, ids } = place
   const path = { ehrId, compositionId: ids.compositionId ?? '' }
-  const params = { path, query: { limit: MAX_COMPOSITION_VERSIONS } }
-  const history = await api.GET('/med/ehr/{ehrId}/composition/{compositionId}/history', { params })
-  const { items } = history.data
-  const contents = await Promise.all(
-    items.map(({ uid, action }) => (action === 'delete' ? {} : readFlatComposition(path, uid))),
+  const items = await readAll((query) =>
+    api.GET('/med/ehr/{ehrId}/composition/{compositionId}/history', { params: { path, query } }),
   )
+  const contents: Values[] = []
+  while (contents.length < items.length) {
+    const next = items.slice(contents.length, contents.length + VERSIONS_AT_ONCE)
+    const read = next.map(({ uid, action }) => (action === 'delete' ? {} : readFlatComposition(path, uid)))
+    contents.push(...(await Promise.all(read)))
+  }
   const versions = items.map(({ uid, ...change }, at): Version => {
     const before = contents[at + 1]
     const differences = change.action === 'update' && before ? compare(before, contents[at] ?? {}) : []
@@ -160,9 +163,11 @@ async function readCompositionHistory(me: Me, place: RecordPlace): Promise<Recor
 /** The care plan of a composition, by which participants may change it; absent for one that is deleted. */
 async function planOf(me: Me, { ehrId, compositionId }: CompositionPath): Promise<string | null | undefined> {
   if (me.isPatient) return undefined
-  const params = { path: { ehrId }, query: { limit: MAX_LISTED } }
-  const { items } = (await api.GET('/med/ehr/{ehrId}/composition', { params })).data
-  return items.find((one) => one.compositionId === compositionId)?.carePlanId
+  const composition = await findEntry(
+    (query) => api.GET('/med/ehr/{ehrId}/composition', { params: { path: { ehrId }, query } }),
+    (one) => one.compositionId === compositionId,
+  )
+  return composition?.carePlanId
 }
 
 interface CompositionPath {

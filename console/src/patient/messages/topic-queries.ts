@@ -1,5 +1,6 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query'
-import { ehrKey, pageOf, readAll } from '../../model/queries.ts'
+import { ehrKey } from '../../model/queries.ts'
+import { pageOf, readAll } from '../../session/list-pages.ts'
 import { api } from '../../session/user-session.ts'
 
 const MESSAGES_PER_PAGE = 50

@@ -1,5 +1,6 @@
 import { queryOptions, useQuery } from '@tanstack/react-query'
 import type { components } from 'health-record-client'
+import { readAll } from '../../../session/list-pages.ts'
 import { api } from '../../../session/user-session.ts'
 import { currentLanguage, useText } from '../../../texts/translate.ts'
 import { SelectField } from '../../../ui/form/field.tsx'
@@ -10,10 +11,8 @@ type Template = components['schemas']['CarePlanTemplate']
 const templatesQuery = (language: string) =>
   queryOptions({
     queryKey: ['care-plan templates', language],
-    queryFn: async () => {
-      const query = { language, limit: 100 }
-      return (await api.GET('/ehr/careplan/template', { params: { query } })).data.items
-    },
+    queryFn: () =>
+      readAll((page) => api.GET('/ehr/careplan/template', { params: { query: { ...page, language } } })),
     staleTime: Number.POSITIVE_INFINITY,
   })
 
