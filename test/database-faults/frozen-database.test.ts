@@ -12,7 +12,7 @@ import { waitFor } from '../harness/wait.ts'
 
 /** The promised time of requests during an outage, plus the delay of a busy machine. */
 const PROMISED_MS = 5_000
-const MACHINE_MS = 2_000
+const MACHINE_MS = 5_000
 
 type Call = [method: string, path: string, body?: object]
 

@@ -28,9 +28,6 @@ async function rename(person: Person, displayName: string): Promise<void> {
   assertStatus(await person.call('PUT', `/auth/account/${person.mvUid}`, { name: displayName }))
 }
 
-/** What others change appears without any event of the browser. */
-const SOON = { timeout: 8_000 }
-
 const focusedLabel = (page: Page) => page.evaluate('document.activeElement.labels?.[0]?.textContent')
 
 const banner = (page: Page) => page.locator('.helping')
@@ -132,21 +129,21 @@ describe('a helper in the console', () => {
     await piets.getByLabel('Heart rate', { exact: true }).fill('72')
 
     await inviteHelper(anna, piet, ['READ'])
-    await piets.getByText('Anna de Vries asks you to help.').waitFor(SOON)
-    await annas.getByText('Has not accepted yet.').waitFor(SOON)
+    await piets.getByText('Anna de Vries asks you to help.').waitFor()
+    await annas.getByText('Has not accepted yet.').waitFor()
     await button(piets, 'No').click()
-    await annas.getByText('Nobody may act for you.').waitFor(SOON)
+    await annas.getByText('Nobody may act for you.').waitFor()
 
     await createHelper(anna, piet, ['READ'])
-    await button(piets, 'Act for Anna de Vries').waitFor(SOON)
-    await button(annas, 'End the help Piet de Vries').waitFor(SOON)
+    await button(piets, 'Act for Anna de Vries').waitFor()
+    await button(annas, 'End the help Piet de Vries').waitFor()
     assert.equal(await annas.getByLabel('Code of the helper').inputValue(), 'half a co')
     assert.match(String(await focusedLabel(annas)), /^Code of the helper/)
     assert.equal(await piets.getByLabel('Heart rate', { exact: true }).inputValue(), '72')
     const ended = await anna.call('DELETE', `/profile/${anna.mvUid}/helper/${piet.mvUid}`)
     assertStatus(ended, 204)
-    await button(piets, 'Act for Anna de Vries').waitFor({ state: 'detached', ...SOON })
-    await annas.getByText('Nobody may act for you.').waitFor(SOON)
+    await button(piets, 'Act for Anna de Vries').waitFor({ state: 'detached' })
+    await annas.getByText('Nobody may act for you.').waitFor()
     for (const page of [annas, piets]) assertNoFaults(page)
   })
 
@@ -161,19 +158,19 @@ describe('a helper in the console', () => {
     await page.getByLabel('Heart rate', { exact: true }).fill('64')
 
     await inviteHelper(anna, piet, ['READ', 'MESSAGES'])
-    await menu(page, 'Messages').waitFor(SOON)
-    await menu(page, 'Measure').waitFor({ state: 'detached', ...SOON })
+    await menu(page, 'Messages').waitFor()
+    await menu(page, 'Measure').waitFor({ state: 'detached' })
     assert.equal(await page.getByLabel('Heart rate', { exact: true }).inputValue(), '64')
     await button(page, 'Save').click()
     await page.getByText('You may not do this. If you act for somebody, ask them to allow it.').waitFor()
     await inviteHelper(anna, piet, ['READ', 'RECORD'])
-    await menu(page, 'Measure').waitFor(SOON)
+    await menu(page, 'Measure').waitFor()
     await button(page, 'Save').click()
     await page.getByText('Heart rate 64 per minute').waitFor()
 
     const ended = await anna.call('DELETE', `/profile/${anna.mvUid}/helper/${piet.mvUid}`)
     assertStatus(ended, 204)
-    await page.getByText('You can no longer act for Anna de Vries.').waitFor(SOON)
+    await page.getByText('You can no longer act for Anna de Vries.').waitFor()
     await menu(page, 'Account').waitFor()
     assertNoFaults(page)
   })
@@ -217,7 +214,7 @@ describe('a helper in the console', () => {
 
     const ended = await anna.call('DELETE', `/profile/${anna.mvUid}/helper/${piet.mvUid}`)
     assertStatus(ended, 204)
-    await page.getByText('You can no longer act for Anna de Vries.').waitFor(SOON)
+    await page.getByText('You can no longer act for Anna de Vries.').waitFor()
     assert.equal(page.url(), `${service.url}/console/overview`)
     await otherTab.goto(url)
     await otherTab.getByText('You may not act for this person.').waitFor()

@@ -84,7 +84,7 @@ describe('the first day of a nurse', () => {
     await page.getByLabel('What did you do?').fill('Called her')
     const second = { carePlanId: planId, ...PRESSURE, systolic: 190, timestamp: new Date().toISOString() }
     assertStatus(await patient.call('POST', 'procedure/bloodpressure', second), 201)
-    await page.getByLabel('Blood pressure 190/112 mmHg: Much too high').waitFor({ timeout: 5000 })
+    await page.getByLabel('Blood pressure 190/112 mmHg: Much too high').waitFor()
     // What is typed and ticked stays.
     assert.equal(await page.getByLabel('What did you do?').inputValue(), 'Called her')
     await page.getByLabel('Blood pressure 190/112').check()

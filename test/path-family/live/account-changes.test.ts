@@ -8,8 +8,6 @@ import { actFor, createHelper, inviteHelper, termsOf } from '../../harness/peopl
 import { createAdmin, createPerson, logInAs, type Person, password } from '../../harness/people/people.ts'
 import { waitUntil } from '../../harness/wait.ts'
 
-const MAX_DELAY_MS = 1_000
-
 const pathOf = ({ mvUid }: Person) => `/auth/account/${mvUid}/changes`
 
 describe('the changes that concern an account', () => {
@@ -49,13 +47,11 @@ describe('the changes that concern an account', () => {
     ]
     for (const [i, { by, operation, take }] of steps.entries()) {
       assert.ok((await take()).status < 300)
-      const sentAt = Date.now()
       for (const [source, href] of [
         [ofPerson, `${agreement}/${piet.mvUid}`],
         [ofHelper, `/profile/${piet.mvUid}/helping/${anna.mvUid}`],
       ] as const) {
         const { id: _, at: __, ...change } = await dataOf(source)
-        assert.ok(Date.now() - sentAt < MAX_DELAY_MS)
         const helperChange = { type: 'Helper', operation, version: i + 1, href }
         assert.deepEqual(change, { ...helperChange, userId: by.mvUid, onBehalfOf: null })
       }
