@@ -6,7 +6,12 @@ import { findWeakUriOptions, readConfig } from '../config/config.ts'
 import { markAsMoved } from '../config/data-directory.ts'
 import { mongodbUri } from '../config/setting-kinds.ts'
 import { checkServer, createStartClient } from '../database/client-options.ts'
-import { type CollectionContents, type CopyProgress, copyDatabase } from '../database/copy-database.ts'
+import {
+  type CollectionContents,
+  type CopyProgress,
+  copyDatabase,
+  finishCopy,
+} from '../database/copy-database.ts'
 import { waitForDatabase } from '../database/database-wait.ts'
 import { EMBEDDED_DATABASE, withoutCredentials } from '../database/open-database.ts'
 import type { Terminal } from './terminal.ts'
@@ -60,7 +65,9 @@ async function moveDatabase(name: string, to: string, terminal: Terminal): Promi
       await source.db('admin').command({ setParameter: 1, ttlMonitorSleepSecs: 1_000_000 })
       const report = createProgressReport(terminal)
       const contentsByName = await copyDatabase(source.db(EMBEDDED_DATABASE), target.db(), report)
+      // First, since the copy cannot be repeated once it is finished.
       markAsMoved(dataDir, withoutCredentials(to))
+      await finishCopy(target.db())
       return describeCopy(contentsByName)
     } finally {
       await source.close()

@@ -29,6 +29,11 @@ const copyMarksOf = (target: Db) => target.collection<CopyMark>('copy.underway')
 export const hasUnfinishedCopy = async (target: Db): Promise<boolean> =>
   (await copyMarksOf(target).findOne({ _id: 'copy' })) !== null
 
+/** Declares a copy complete. An attempt that was interrupted before can be repeated. */
+export const finishCopy = async (target: Db): Promise<void> => {
+  await copyMarksOf(target).drop()
+}
+
 /** The collection with the kind of a database. No service starts without it, so it is copied last. */
 const LAST_COLLECTION = 'environment'
 
@@ -37,7 +42,7 @@ const MAX_BATCH = { documents: 1000, bytes: 8_000_000 }
 
 /**
  * Copies a database that nobody changes meanwhile, with its indexes, and compares the result. Continues an
- * earlier attempt. Documents start to expire after the comparison.
+ * earlier attempt. Documents start to expire after the comparison. Nothing uses the target before `finishCopy`.
  * @throws Error when the target contains other data, or differs in the end
  */
 export async function copyDatabase(
@@ -74,7 +79,6 @@ export async function copyDatabase(
       indexes.filter((one) => one.expireAfterSeconds !== undefined),
     )
   }
-  await copyMarksOf(target).drop()
   return contentsByName
 }
 

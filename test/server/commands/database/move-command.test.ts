@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { rmSync } from 'node:fs'
+import { mkdirSync, rmdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { startEmbeddedMongo } from '@health-record-service/embedded-mongo'
@@ -144,5 +144,15 @@ describe('npm run move', function suite() {
     const { code, output } = await run()
     assert.equal(code, 1)
     assert.match(output, /contains other data \(.*Use an empty database/)
+  })
+
+  it('can be repeated if it could not mark the former database', async () => {
+    const again = databaseUri('moved-again')
+    const mark = join(dataDir, 'moved-to.txt')
+    mkdirSync(mark)
+    assert.equal((await move(dataDir, again)).code, 1)
+    rmdirSync(mark)
+    const { code, output } = await move(dataDir, again)
+    assert.equal(code, 0, output)
   })
 })
