@@ -18,6 +18,7 @@ import { parseErrorCode, Refusal } from '../http/request/parse-request.ts'
 import type { ParseTransform } from '../parse-server/internals.ts'
 import { createCallerWithoutRoles } from '../request/caller.ts'
 import { hideOtherUsers } from '../request/hide-other-users.ts'
+import { toClientObjects } from './client-objects.ts'
 import { CLOSE_CODES, type ConnectionHandler, type LiveConnection } from './live-connection.ts'
 import { isReadable, type LiveEvent, type LiveQuery, readLiveQuery, toLiveEvent } from './live-query.ts'
 import { MatchTime } from './match-time.ts'
@@ -262,10 +263,11 @@ export class LiveQueries implements FeedSubscriber, ConnectionHandler {
   }
 
   async #deliver(changes: readonly RecordChange[]): Promise<void> {
+    const { context, forms } = this.#dependencies
     const classes = new Set(changes.map(({ collection }) => collection))
     const listening = [...classes].flatMap((name) => [...(this.#subscriptionsByClass.get(name) ?? [])])
     const callers = await this.#loadCallers(listening)
-    const objects = await toClientObjects(this.#dependencies.forms, changes)
+    const objects = await toClientObjects(context, forms, changes)
     // Filters once per session, because most changes do not concern most subscribers.
     const readable = new Map<string, RecordChange[]>()
     const matchTime = new MatchTime()
@@ -370,18 +372,6 @@ function selectFields(object: object, { keys }: LiveQuery, isUnnamed: boolean): 
     ([name]) => (!fieldNames || fieldNames.has(name)) && !(isUnnamed && name === SUBJECT_FIELD),
   )
   return Object.fromEntries(fields)
-}
-
-/** Converts documents to the class form. */
-async function toClientObjects(
-  forms: ParseTransform,
-  changes: readonly RecordChange[],
-): Promise<Map<ParseDocument, object>> {
-  const objects = new Map<ParseDocument, object>()
-  for (const { collection, before, after } of changes)
-    for (const document of [before, after])
-      if (document) objects.set(document, await forms.toObject(collection, document))
-  return objects
 }
 
 const nonEmptyText = (value: unknown): string | undefined =>

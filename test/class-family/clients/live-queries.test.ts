@@ -110,6 +110,25 @@ describe('live queries', () => {
     assert.equal(received.length, 1)
   })
 
+  it('show no text of a message that its author has changed or deleted', async () => {
+    const topic = assertStatus(
+      await patient.call('POST', `/chat/careplan/${planId}`, { title: 'Tablets', text: 'Which ones?' }),
+      201,
+    )
+    const { next } = await subscribed(nurse, 'ChatMessage', (query) => query.equalTo('topicId', topic.id))
+    const heard = async () => {
+      const [op, now, former] = await next()
+      return [op, now.get('text'), former?.get('text')]
+    }
+    const path = `/chat/careplan/${planId}/${topic.id}`
+    const { id } = assertStatus(await patient.call('POST', path, { text: 'The blue ones' }), 201)
+    assert.equal((await next())[1].get('text'), 'The blue ones')
+    assertStatus(await patient.call('PUT', `${path}/message/${id}`, { text: 'The red ones' }))
+    assert.deepEqual(await heard(), ['update', 'The red ones', undefined])
+    assertStatus(await patient.call('DELETE', `${path}/message/${id}`), 204)
+    assert.deepEqual(await heard(), ['update', '', undefined])
+  })
+
   it('hide the subject of an anonymous plan, also from a query for it', async () => {
     const anonymous = await createPlan(patient, { anonymous: true })
     const helper = await createPerson()
