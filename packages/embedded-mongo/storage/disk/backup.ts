@@ -129,10 +129,16 @@ export const restoreBackup = async (from: string, to: string): Promise<void> => 
 }
 
 const readReceipt = (file: string): Receipt => {
-  const text = readFileSync(file, 'utf8')
+  const receipt = parseReceipt(readFileSync(file, 'utf8'))
+  if (typeof receipt?.format !== 'number' || typeof receipt.at !== 'string')
+    throw new Error(`${file} is damaged; restore another backup`)
+  return receipt
+}
+
+const parseReceipt = (text: string): Receipt | null => {
   try {
     return JSON.parse(text)
   } catch {
-    throw new Error(`${file} is damaged; restore another backup`)
+    return null
   }
 }

@@ -78,8 +78,14 @@ describe('npm run backup and npm run restore', function suite() {
   it('names the file of a backup that cannot be read', async () => {
     const broken = join(createDataDir(), 'broken')
     cpSync(copy, broken, { recursive: true })
-    writeFileSync(join(broken, 'backup.json'), '{ "')
-    assert.match((await run('restore', broken, createDataDir())).output, /backup\.json is damaged/)
+    for (const receipt of ['{ "', 'null', '[]', '{}']) {
+      writeFileSync(join(broken, 'backup.json'), receipt)
+      for (const args of [
+        ['restore', broken, createDataDir()],
+        ['backup', broken],
+      ] as const)
+        assert.match((await run(...args)).output, /backup\.json is damaged/, receipt)
+    }
   })
 
   it('leaves out no file', async () => {
