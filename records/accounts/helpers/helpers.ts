@@ -95,6 +95,7 @@ export class Helpers {
       const storedAgreement = await this.#store.find(caller, { id }, { tx })
       const isNew = !storedAgreement || this.#stateOf(storedAgreement) === 'ENDED'
       if (isNew) await this.#mailInvitation(helperId, tx)
+      if (isNew || new Date(from) > now) await endHelperSessions(this.#context.db, [id], tx.session)
       const state = isNew ? 'INVITED' : storedAgreement.state
       const permissions = { read: [mvUid, helperId], write: [mvUid, helperId] }
       return storedAgreement

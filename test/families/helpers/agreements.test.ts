@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { callFunction } from '../../harness/clients/class-client.ts'
 import { assertStatus } from '../../harness/clients/path-client.ts'
@@ -15,7 +16,7 @@ import { startSecondInstance } from '../../harness/service/second-instance.ts'
 import { config, request, service } from '../../harness/service/service.ts'
 import { stopProcess } from '../../harness/service/service-process.ts'
 import { bySize } from '../../harness/test-size.ts'
-import { waitFor } from '../../harness/wait.ts'
+import { waitFor, waitUntil } from '../../harness/wait.ts'
 
 /** The outcome of a call: its result, or the status of the path family for its refusal. */
 type Outcome = Record<string, unknown> | number
@@ -203,6 +204,25 @@ describe('the tokens of a helper', () => {
       assert.deepEqual(await statusesOf(await actFor(person, helper)), [200, 200])
       assert.deepEqual(await statusesOf(acting), [401, 401])
     })
+
+  it('stay ended after a shortened agreement has ended, although a new one follows', async () => {
+    await inviteHelper(person, helper, ['READ'], { until: inDays(1) })
+    const agreements = service.db.collection('auth.helpers')
+    await agreements.updateOne({ mvUid: person.mvUid }, { $set: { until: new Date(0) } })
+    await waitUntil(async () => isDeepStrictEqual(await statusesOf(acting), [401, 401]))
+    await createHelper(person, helper, ['READ'])
+    assert.deepEqual(await statusesOf(acting), [401, 401])
+    assert.deepEqual(await statusesOf(await actFor(person, helper)), [200, 200])
+    assert.deepEqual(await statusesOf(acting), [401, 401])
+  })
+
+  it('end when the agreement is to begin later, and stay ended when it begins', async () => {
+    await inviteHelper(person, helper, ['READ'], { from: inDays(1) })
+    assert.deepEqual(await statusesOf(acting), [401, 401])
+    await inviteHelper(person, helper, ['READ'])
+    assert.deepEqual(await statusesOf(acting), [401, 401])
+    assert.deepEqual(await statusesOf(await actFor(person, helper)), [200, 200])
+  })
 
   it('end when the helper logs out, also at an instance that has just read the helper’s own session', async () => {
     const instance = await startSecondInstance({ INSTANCES: 'several' })
