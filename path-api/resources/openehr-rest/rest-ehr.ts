@@ -2,6 +2,7 @@ import { Type } from '@sinclair/typebox'
 import { subjectIdOf } from '../../../openehr/ehr-status/subject.ts'
 import { toEhrObject } from '../../../openehr/versions/versioned-object.ts'
 import type { StoredEhr } from '../../../records/ehrs/ehrs.ts'
+import { ehrRole } from '../../../records/ehrs/rights/access.ts'
 import type { Caller, Permissions } from '../../../records/store/documents/caller.ts'
 import { createOrFindExisting } from '../../../records/store/writing/create-or-find-existing.ts'
 import type { Transaction } from '../../../records/store/writing/transaction.ts'
@@ -43,6 +44,12 @@ async function toRestEhr(
   const directory = await directories.findLatest(caller, id)
   return toEhrObject({ id: toRestEhrId(id), createdAt, status, directory })
 }
+
+/** The creator of an EHR, whose session may not have the role of its writers yet. */
+const asWriter = (caller: Caller, ehrId: string): Caller => ({
+  ...caller,
+  roles: [...caller.roles, ehrRole(ehrId, 'write')],
+})
 
 /** The ETag of an EHR is its id, whatever its status and directory are. */
 const replyWithEhr = async (context: Context<'account'>, ehr: StoredEhr) =>
@@ -107,7 +114,7 @@ export const restEhrOperations = [
         () => ehrs.get(caller, id),
       )
       return replyToChange({ uid: id, location: `${EHRS_PATH}/${id}`, isNew: true }, context, () =>
-        toRestEhr(context, caller, ehr),
+        toRestEhr(context, asWriter(caller, id), ehr),
       )
     },
   }),
@@ -131,7 +138,7 @@ export const restEhrOperations = [
       if (context.ifMatchOf(id) !== undefined) throw new ServiceError('PreconditionFailed')
       const ehr = await createWithClientAudit(context, id, body)
       return replyToChange({ uid: id, location: `${EHRS_PATH}/${id}`, isNew: true }, context, () =>
-        toRestEhr(context, caller, ehr),
+        toRestEhr(context, asWriter(caller, id), ehr),
       )
     },
   }),

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import {
   fromRestEhrId,
@@ -8,7 +9,7 @@ import {
 import { isUuid } from '../../../schemas/validation/uuid.ts'
 import { createPatient } from '../../harness/care/patients.ts'
 import { assertStatus } from '../../harness/clients/path-client.ts'
-import { createRestSystem, withToken } from '../../harness/people/rest-systems.ts'
+import { createRestSystem, showing, withToken } from '../../harness/people/rest-systems.ts'
 
 const DIGITS = [...'0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz']
 const objectId = fc
@@ -41,6 +42,35 @@ describe('the EHR ids of the openEHR REST API', () => {
     const { rest } = await createRestSystem()
     for (const id of [toRestEhrId('n4Fq2LxT0a'), '6865616c-7468-8ec0-8fff-ffffffffffff'])
       assertStatus(await rest('PUT', `/ehr/${id}`), 400)
+  })
+
+  it('are in the response to a user who creates an EHR about another person', async () => {
+    const { authToken, mvUid } = await createPatient()
+    const rest = withToken(authToken)
+    const statusAbout = (value: string) => ({
+      _type: 'EHR_STATUS',
+      archetype_node_id: 'openEHR-EHR-EHR_STATUS.generic.v1',
+      name: { _type: 'DV_TEXT', value: 'EHR Status' },
+      subject: {
+        _type: 'PARTY_SELF',
+        external_ref: {
+          _type: 'PARTY_REF',
+          id: { _type: 'GENERIC_ID', value, scheme: 'id' },
+          namespace: 'hospital',
+          type: 'PERSON',
+        },
+      },
+      is_queryable: true,
+      is_modifiable: true,
+    })
+    const chosenId = randomUUID()
+    for (const [method, path] of [
+      ['POST', '/ehr'],
+      ['PUT', `/ehr/${chosenId}`],
+    ] as const) {
+      const ehr = assertStatus(await rest(method, path, statusAbout(`${method}-${mvUid}`), showing), 201)
+      assert.deepEqual(assertStatus(await rest('GET', `/ehr/${ehr.ehr_id.value}`)), ehr)
+    }
   })
 
   it('name the EHRs of all users, in paths, bodies and queries', async () => {
