@@ -210,7 +210,10 @@ export class Handovers {
     const knownColleagues = colleagues ?? (await findColleagues(this.#context, caller))
     const unnamed = knownColleagues.filter(({ ehrIds }) => ehrIds.every((ehrId) => anonymizedIds.has(ehrId)))
     const unnamedIds = new Set(unnamed.map(({ mvUid }) => mvUid))
-    return this.#persons.namesOf(mvUids.filter((mvUid) => !unnamedIds.has(mvUid)))
+    return this.#persons.namesKnownTo(
+      caller,
+      mvUids.filter((mvUid) => !unnamedIds.has(mvUid)),
+    )
   }
 
   async #withName(caller: Caller, handover: StoredHandover): Promise<HandoverResource> {

@@ -57,7 +57,8 @@ async function findNames(
   participations: readonly StoredParticipation[],
 ): Promise<ReadonlyMap<string, string>> {
   const isNamed = participations.length > 0 && (await carePlans.participants.mayLearnNames(caller, parentIds))
-  return isNamed ? profiles.persons.namesOf(participations.map(({ mvUid }) => mvUid)) : new Map()
+  const mvUids = participations.map(({ mvUid }) => mvUid)
+  return isNamed ? profiles.persons.namesKnownTo(caller, mvUids) : new Map()
 }
 
 async function replyWithParticipation(

@@ -1,32 +1,49 @@
 import type { Violation } from '../../../schemas/validation/violations.ts'
 import type { Caller } from '../../store/documents/caller.ts'
 import { type Database, documentCollection } from '../../store/documents/database.ts'
-import { carePlanIdOfRole, ehrRole, planRole } from './access.ts'
+import {
+  carePlanIdOfRole,
+  type EhrAccessFields,
+  ehrIdOfReaderRole,
+  ehrRole,
+  planRole,
+  subjectOf,
+} from './access.ts'
 
 /** @see docs/decisions/anonymous-plans.md */
 export type AnonymizedEhrIds = ReadonlySet<string>
 
-const NO_EHRS: ReadonlySet<string> = new Set()
+const NO_IDS: ReadonlySet<string> = new Set()
 
 const hasEhrWriteRole = ({ roles }: Caller, ehrId: string): boolean => roles.includes(ehrRole(ehrId, 'write'))
 
 /**
- * Finds the EHRs whose subject is hidden from the caller: the caller sees them only through anonymous care
- * plans.
+ * Finds the EHRs whose subject is hidden from the caller: the caller may read them, but takes part in no named care plan
+ * there. The plan of a role that has just ended may be deleted, so a plan that does not exist names nobody.
  */
 export async function findAnonymizedEhrs(
   database: Pick<Database, 'db'>,
   caller: Caller,
 ): Promise<AnonymizedEhrIds> {
-  const plans = caller.unrestricted ? [] : caller.roles.flatMap((name) => carePlanIdOfRole(name) ?? [])
-  if (plans.length === 0) return NO_EHRS
-  const planDocuments = await documentCollection(database, 'CarePlan')
-    .find({ _id: { $in: plans } }, { projection: { ehrId: 1, anonymous: 1 } })
+  const ehrIds = caller.unrestricted ? [] : caller.roles.flatMap((name) => ehrIdOfReaderRole(name) ?? [])
+  if (ehrIds.length === 0) return NO_IDS
+  const plans = caller.roles.flatMap((name) => carePlanIdOfRole(name) ?? [])
+  const namedPlans = await documentCollection(database, 'CarePlan')
+    .find({ _id: { $in: plans }, anonymous: { $ne: true } }, { projection: { ehrId: 1 } })
     .toArray()
-  const ehrsOf = (anonymous: boolean) =>
-    planDocuments.filter((plan) => (plan.anonymous === true) === anonymous).map(({ ehrId }) => String(ehrId))
-  const namedEhrIds = new Set(ehrsOf(false))
-  return new Set(ehrsOf(true).filter((ehrId) => !namedEhrIds.has(ehrId) && !hasEhrWriteRole(caller, ehrId)))
+  const namedEhrIds = new Set(namedPlans.map(({ ehrId }) => String(ehrId)))
+  return new Set(ehrIds.filter((ehrId) => !namedEhrIds.has(ehrId) && !hasEhrWriteRole(caller, ehrId)))
+}
+
+/** Finds the users who are the subjects of these EHRs. */
+export async function findSubjectsOf(
+  database: Pick<Database, 'db'>,
+  ehrIds: AnonymizedEhrIds,
+): Promise<ReadonlySet<string>> {
+  if (ehrIds.size === 0) return NO_IDS
+  const projection = { subjectId: 1, pending: 1 }
+  const ehrs = documentCollection(database, 'Ehr').find({ _id: { $in: [...ehrIds] } }, { projection })
+  return new Set(((await ehrs.toArray()) as EhrAccessFields[]).flatMap((ehr) => subjectOf(ehr) ?? []))
 }
 
 /** A participant of an anonymous care plan cannot end its anonymity; other writers of the EHR can. */

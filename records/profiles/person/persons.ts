@@ -3,7 +3,7 @@ import type { ChangeAuthorNames } from '../../../schemas/change.ts'
 import { ifNotFound, ServiceError } from '../../../schemas/errors.ts'
 import { type PersonUpdate, profileFields } from '../../../schemas/profiles/person.ts'
 import { personalDataOf, usersOf } from '../../accounts/user/user.ts'
-import { findAnonymizedEhrs } from '../../ehrs/rights/anonymity.ts'
+import { findAnonymizedEhrs, findSubjectsOf } from '../../ehrs/rights/anonymity.ts'
 import { type Caller, serviceCaller } from '../../store/documents/caller.ts'
 import { documentCollection } from '../../store/documents/database.ts'
 import { createParseFormat, type SavedRecord } from '../../store/documents/parse-format.ts'
@@ -113,6 +113,13 @@ export class Persons {
     const names = new Map(namedPersons.map(({ _id, name }) => [_id, name.displayName]))
     const unnamedIds = [...new Set(mvUids)].filter((mvUid) => !names.has(mvUid))
     return unnamedIds.length === 0 ? names : new Map([...names, ...(await this.#accountNamesOf(unnamedIds))])
+  }
+
+  /** The display names of users, without those whom the caller cares for in anonymous care plans only. */
+  async namesKnownTo(caller: Caller, mvUids: readonly string[]): Promise<Map<string, string>> {
+    const anonymizedIds = await findAnonymizedEhrs(this.#context, caller)
+    const hiddenIds = await findSubjectsOf(this.#context, anonymizedIds)
+    return this.namesOf(mvUids.filter((mvUid) => !hiddenIds.has(mvUid)))
   }
 
   async #accountNamesOf(mvUids: readonly string[]): Promise<[mvUid: string, name: string][]> {

@@ -19,7 +19,8 @@ import { isSampled } from '../../../harness/care/samples/kinds-of-each-shape.ts'
 import { assertError } from '../../../harness/clients/class-client.ts'
 import { assertProblem, assertStatus } from '../../../harness/clients/path-client.ts'
 import { waitForMailAbout } from '../../../harness/mail/mail.ts'
-import { createPerson, type Person } from '../../../harness/people/people.ts'
+import { createPerson, nameProfile, type Person } from '../../../harness/people/people.ts'
+import { beforeFirstCommand } from '../../../harness/service/database-commands.ts'
 import { bySize } from '../../../harness/test-size.ts'
 
 type Ids = Record<string, string>
@@ -197,6 +198,43 @@ describe('an anonymous care plan', function suite() {
     for (const anonymous of [false, true]) assertStatus(await patient.call('PUT', plan, { name, anonymous }))
   })
 
+  it('does not show the name of its subject as that of a participant of another plan', async () => {
+    const own = await createPatient()
+    const terms = { mvUid: own.mvUid, access: 'READ' }
+    const path = `careplan/${await createPlan(patient, { anonymous: true })}/participant`
+    assertStatus(await patient.call('POST', path, terms), 201)
+    const ownPath = `careplan/${await createPlan(own)}/participant`
+    const namedPerson = await createPerson()
+    await nameProfile(namedPerson, 'Ann Smith')
+    for (const { mvUid, name } of [
+      { mvUid: namedPerson.mvUid, name: 'Ann Smith' },
+      { mvUid: patient.mvUid, name: null },
+    ]) {
+      const participation = assertStatus(await own.call('POST', ownPath, { mvUid, access: 'READ' }), 201)
+      const read = assertStatus(await own.call('GET', `${ownPath}/${participation.participationId}`))
+      assert.deepEqual([participation.name, read.name], [name, name])
+    }
+    const { items } = assertStatus(await own.call('GET', ownPath))
+    assert.deepEqual(
+      items.map((one: { name: string | null }) => one.name),
+      ['Ann Smith', null],
+    )
+  })
+
+  it('does not show the name of its subject as that of a colleague in another plan', async () => {
+    const [owner, colleague] = await Promise.all([createPatient(), createPerson()])
+    const anonymousPath = `careplan/${await createPlan(patient, { anonymous: true })}/participant`
+    const body = { mvUid: colleague.mvUid, access: 'WRITE' }
+    assertStatus(await patient.call('POST', anonymousPath, body), 201)
+    const path = `/ehr/${owner.ehrId}/careplan/${await createPlan(owner)}/participant`
+    assertStatus(await owner.call('POST', path, { ...body, access: 'MANAGE' }), 201)
+    assertStatus(await colleague.call('POST', path, { mvUid: patient.mvUid, access: 'WRITE' }), 201)
+    const colleagues = await colleague.call('GET', '/worklist/colleague')
+    assert.deepEqual(assertStatus(colleagues).items, [
+      { mvUid: patient.mvUid, name: null, carePlans: 1, ofCarePlans: 2 },
+    ])
+  })
+
   describe('about a person without an account', () => {
     let keeper: Person
     let ehrId: string
@@ -223,6 +261,28 @@ describe('an anonymous care plan', function suite() {
       const { body } = await get('Ehr', ehrId).expect(200)
       assert.deepEqual([body.objectId, body.subjectId], [ehrId, undefined])
       assert.equal((await byClass(keeper).get('Ehr', ehrId).expect(200)).body.subjectId, NAME)
+    })
+
+    it('hides it from requests during which the plan is deleted', async () => {
+      const doors: Record<string, (id: string) => PromiseLike<{ status: number; body: unknown }>> = {
+        list: () => nurse.call('GET', '/ehr'),
+        card: (id) => nurse.call('GET', `/ehr/${id}/patient`),
+        object: (id) => byClass(nurse).get('Ehr', id),
+        patient: (id) => nurse.call('GET', `/fhir/R4/Patient/${id}`),
+        status: (id) => nurse.call('GET', `/openehr/v1/ehr/${id}/ehr_status`),
+      }
+      for (const [door, read] of Object.entries(doors)) {
+        const { id } = assertStatus(await keeper.call('POST', '/ehr', { subjectId: NAME }), 201)
+        const plans = `/ehr/${id}/careplan`
+        const plan = assertStatus(await keeper.call('POST', plans, { name: 'x', anonymous: true }), 201)
+        const terms = { mvUid: nurse.mvUid, access: 'READ' }
+        assertStatus(await keeper.call('POST', `${plans}/${plan.id}/participant`, terms), 201)
+        await beforeFirstCommand(
+          ({ find, filter }) => find === 'CarePlan' && JSON.stringify(filter).includes(plan.id),
+          () => keeper.call('DELETE', `${plans}/${plan.id}`),
+          async () => assertUnnamed((await read(id)).body, door),
+        )
+      }
     })
 
     it('does not reveal it to queries that guess', async () => {
