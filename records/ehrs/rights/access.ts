@@ -17,8 +17,9 @@ export const planRole = (carePlanId: string, right: PlanRight): string => `plan-
 export const carePlanIdOfRole = (name: string): string | undefined =>
   /^plan-(.+)-(?:read|write|manage)$/.exec(name)?.[1]
 
-/** The EHR whose readers hold a role: the participants of its care plans, by inheritance. */
-export const ehrIdOfReaderRole = (name: string): string | undefined => /^ehr-(.+)-read$/.exec(name)?.[1]
+/** The EHRs of which somebody with these roles is a reader, as a participant of a care plan, or a writer. */
+export const ehrIdsOfRoles = (names: readonly string[], right: EhrRight): string[] =>
+  names.flatMap((name) => new RegExp(`^ehr-(.+)-${right}$`).exec(name)?.[1] ?? [])
 
 export const ehrRoles = (ehrId: string): string[] => [ehrRole(ehrId, 'read'), ehrRole(ehrId, 'write')]
 

@@ -4,7 +4,7 @@ import { type Database, documentCollection } from '../../store/documents/databas
 import {
   carePlanIdOfRole,
   type EhrAccessFields,
-  ehrIdOfReaderRole,
+  ehrIdsOfRoles,
   ehrRole,
   planRole,
   subjectOf,
@@ -18,21 +18,31 @@ const NO_IDS: ReadonlySet<string> = new Set()
 const hasEhrWriteRole = ({ roles }: Caller, ehrId: string): boolean => roles.includes(ehrRole(ehrId, 'write'))
 
 /**
- * Finds the EHRs whose subject is hidden from the caller: the caller may read them, but takes part in no named care plan
- * there. The plan of a role that has just ended may be deleted, so a plan that does not exist names nobody.
+ * Finds the EHRs of others whose subject the caller may know: the caller may write them, or takes part in a named care
+ * plan there. The plan of a role that has just ended may be deleted, so a plan that does not exist names nobody.
  */
+export async function findNamedEhrs(
+  database: Pick<Database, 'db'>,
+  { roles }: Pick<Caller, 'roles'>,
+): Promise<ReadonlySet<string>> {
+  const plans = roles.flatMap((name) => carePlanIdOfRole(name) ?? [])
+  const namedPlans = documentCollection(database, 'CarePlan').find(
+    { _id: { $in: plans }, anonymous: { $ne: true } },
+    { projection: { ehrId: 1 } },
+  )
+  const ehrIds = plans.length === 0 ? [] : await namedPlans.map(({ ehrId }) => String(ehrId)).toArray()
+  return new Set([...ehrIds, ...ehrIdsOfRoles(roles, 'write')])
+}
+
+/** Finds the EHRs that the caller may read without knowing their subject. */
 export async function findAnonymizedEhrs(
   database: Pick<Database, 'db'>,
   caller: Caller,
 ): Promise<AnonymizedEhrIds> {
-  const ehrIds = caller.unrestricted ? [] : caller.roles.flatMap((name) => ehrIdOfReaderRole(name) ?? [])
+  const ehrIds = caller.unrestricted ? [] : ehrIdsOfRoles(caller.roles, 'read')
   if (ehrIds.length === 0) return NO_IDS
-  const plans = caller.roles.flatMap((name) => carePlanIdOfRole(name) ?? [])
-  const namedPlans = await documentCollection(database, 'CarePlan')
-    .find({ _id: { $in: plans }, anonymous: { $ne: true } }, { projection: { ehrId: 1 } })
-    .toArray()
-  const namedEhrIds = new Set(namedPlans.map(({ ehrId }) => String(ehrId)))
-  return new Set(ehrIds.filter((ehrId) => !namedEhrIds.has(ehrId) && !hasEhrWriteRole(caller, ehrId)))
+  const namedEhrIds = await findNamedEhrs(database, caller)
+  return new Set(ehrIds.filter((ehrId) => !namedEhrIds.has(ehrId)))
 }
 
 /** Finds the users who are the subjects of these EHRs. */

@@ -267,6 +267,7 @@ describe('an anonymous care plan', function suite() {
       const doors: Record<string, (id: string) => PromiseLike<{ status: number; body: unknown }>> = {
         list: () => nurse.call('GET', '/ehr'),
         card: (id) => nurse.call('GET', `/ehr/${id}/patient`),
+        'list of objects': () => byClass(nurse).list('Ehr', {}),
         object: (id) => byClass(nurse).get('Ehr', id),
         patient: (id) => nurse.call('GET', `/fhir/R4/Patient/${id}`),
         status: (id) => nurse.call('GET', `/openehr/v1/ehr/${id}/ehr_status`),
@@ -278,7 +279,10 @@ describe('an anonymous care plan', function suite() {
         const terms = { mvUid: nurse.mvUid, access: 'READ' }
         assertStatus(await keeper.call('POST', `${plans}/${plan.id}/participant`, terms), 201)
         await beforeFirstCommand(
-          ({ find, filter }) => find === 'CarePlan' && JSON.stringify(filter).includes(plan.id),
+          ({ find, filter }) =>
+            find === 'Ehr'
+              ? /object/.test(door)
+              : find === 'CarePlan' && JSON.stringify(filter).includes(plan.id),
           () => keeper.call('DELETE', `${plans}/${plan.id}`),
           async () => assertUnnamed((await read(id)).body, door),
         )
