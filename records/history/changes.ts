@@ -100,6 +100,17 @@ export async function loadRecordChanges(
   return (await Promise.all(changes)).flatMap((one) => one ?? [])
 }
 
+/** Omits the changes of EHRs that are deleted by now, except the deletions of EHRs themselves. */
+export async function omitDeletedEhrs(db: Db, changes: readonly RecordChange[]): Promise<RecordChange[]> {
+  const ids = new Set(changes.flatMap(({ ehrId }) => ehrId ?? []))
+  if (ids.size === 0) return [...changes]
+  const ehrs = documentCollection({ db }, 'Ehr').find({ _id: { $in: [...ids] } }, { projection: { _id: 1 } })
+  const existingIds = new Set(await ehrs.map(({ _id }) => _id).toArray())
+  return changes.filter(
+    ({ collection, ehrId }) => ehrId === null || collection === 'Ehr' || existingIds.has(ehrId),
+  )
+}
+
 /** Whether a change deletes a care plan, or lets it return. */
 const isPlanDeletionOrReturn = (
   { collection, version }: ChangedRecord,

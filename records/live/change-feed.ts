@@ -4,6 +4,7 @@ import {
   type FindParticipants,
   type LoggedChange,
   loadRecordChanges,
+  omitDeletedEhrs,
   parseChangeId,
   type RecordChange,
 } from '../history/changes.ts'
@@ -148,10 +149,11 @@ export class ChangeFeed {
       { projection: { _id: 1 } },
     )
     const recent = new Set((await recentChanges.toArray()).map(({ _id }) => _id))
-    return loadRecordChanges(
+    const changes = await loadRecordChanges(
       this.#db,
       loggedChanges.filter(({ changeId }) => recent.has(changeId)),
     )
+    return omitDeletedEhrs(this.#db, changes)
   }
 
   end(): Promise<void> {
@@ -276,8 +278,8 @@ export class ChangeFeed {
       .toArray()
   }
 
-  #load(changes: readonly LoggedChange[]): Promise<RecordChange[]> {
-    return loadRecordChanges(this.#db, changes, this.#findParticipants)
+  async #load(changes: readonly LoggedChange[]): Promise<RecordChange[]> {
+    return omitDeletedEhrs(this.#db, await loadRecordChanges(this.#db, changes, this.#findParticipants))
   }
 
   async #deliver(progress: FeedProgress, batch: ChangeBatch): Promise<void> {

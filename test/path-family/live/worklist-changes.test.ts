@@ -57,6 +57,24 @@ describe('the live events of a worklist', () => {
       }
   })
 
+  it('report nothing of an EHR that was deleted meanwhile to a client that resumes', async () => {
+    const [leaving, guest] = await Promise.all([createPatient(), createPerson()])
+    const leavingPlanId = await createPlan(leaving)
+    await addParticipant(leavingPlanId, guest, 'read')
+    await addParticipant(planId, guest, 'read')
+    const source = await follow('/worklist/changes', guest)
+    const id = await createAlert(leaving, leavingPlanId)
+    assert.equal((await next(source)).id, id)
+    const after = source.lastId()
+    assertStatus(await leaving.call('DELETE', `procedure/bloodpressure/${id}`), 204)
+    assert.equal((await next(source)).operation, 'delete')
+    assertStatus(await leaving.call('DELETE', `/med/ehr/${leaving.ehrId}`), 204)
+    const resumed = await openEventSource(guest, '/worklist/changes', { after })
+    open.push(resumed)
+    const laterId = await createAlert(patient, planId)
+    assert.equal((await next(resumed)).id, laterId)
+  })
+
   it('report each step to live queries of the class family', async () => {
     const id = await createAlert(patient, planId)
     const live = await subscribeBySdk(nurse, 'Event', (query) => query.equalTo('type', 'measurement-alert'))
