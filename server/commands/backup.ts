@@ -83,7 +83,7 @@ export async function runBackupCommand([command, ...args]: string[], terminal: T
   try {
     const options = { help: { type: 'boolean', short: 'h' } } as const
     const { values, positionals } = parseArgs({ args, options, allowPositionals: true })
-    const [directory, target] = positionals.map((path) => resolve(path))
+    const [directory, target] = positionals.map((path) => path && resolve(path))
     if (values.help) stdout.write(usage)
     else if (command === 'backup' && directory && positionals.length === 1)
       stdout.write(`${await backUp(directory, terminal)}\n`)

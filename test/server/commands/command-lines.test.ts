@@ -61,6 +61,9 @@ describe('the command lines', () => {
       'openapi a.json b.json': /^openapi takes at most one FILE\. See --help\.$/m,
       backup: /^backup takes DIR\. See --help\.$/m,
       'restore copy': /^restore takes DIR and TARGET\. See --help\.$/m,
+      // An empty argument, such as an unset variable, is not the working directory.
+      'backup ': /^backup takes DIR\. See --help\.$/m,
+      'restore copy ': /^restore takes DIR and TARGET\. See --help\.$/m,
       move: /^MONGODB_URI or --to is required\. See --help\.$/m,
       audit: /^The command must be verify or rekey\. See --help\.$/m,
       'audit foo': /^The command must be verify or rekey, not foo\. See --help\.$/m,
