@@ -215,16 +215,18 @@ export class BulkExports {
       app && fromStoredPermit(app),
       this.#descriptionsOf(section === DELETED ? sections : [section]),
     )
-    return Readable.from(this.#readChunks(id, section))
+    return Readable.from(this.#readChunks(caller, id, section))
   }
 
-  async *#readChunks(id: string, section: string): AsyncGenerator<Buffer> {
+  /** @throws NotFound at the end if the export ended meanwhile, since its file would seem whole */
+  async *#readChunks(caller: Caller, id: string, section: string): AsyncGenerator<Buffer> {
     const chunks = chunkCollection(this.#context.db).find(
       { _id: chunkIdRange(id, section) },
       // The client decides how fast it reads.
       { batchSize: 4, maxTimeMS: 600_000 },
     )
     for await (const { content } of chunks.sort({ _id: 1 })) yield await promisify(gunzip)(content.value())
+    await this.#find(caller, id)
   }
 
   /** Cancels an export, or deletes its files. @throws NotFound */

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { gzipSync } from 'node:zlib'
+import { Binary } from 'mongodb'
 import {
   addParticipant,
   createGoal,
@@ -140,6 +142,23 @@ describe('the bulk export in FHIR', function suite() {
       assert.equal((await callFhir(mine, 'GET', one)).status, 404)
     const indexes = await service.db.collection('fhir.export_chunks').indexes()
     assert.equal(indexes.find(({ name }) => name === 'expiry')?.expireAfterSeconds, 0)
+  })
+
+  it('breaks off a download if it ends meanwhile, so that no part of a file looks whole', async () => {
+    const mine = await createPatient()
+    const path = await startExport(mine, 'Patient/$export?_type=Patient')
+    const { body } = await waitForExport(mine, path)
+    const chunks = service.db.collection<{ _id: string; content: Binary }>('fhir.export_chunks')
+    const chunk = await chunks.findOne({ userId: mine.mvUid })
+    const content = new Binary(gzipSync(Buffer.alloc(4_000_000, '{}\n')))
+    // More than the buffers of a connection hold.
+    const more = Array.from({ length: 16 }, (_, i) => ({ ...chunk, _id: `${chunk?._id}${i}`, content }))
+    await chunks.insertMany(more)
+    const headers = { authorization: `Bearer ${mine.authToken}` }
+    const download = await fetch(body.output[0].url, { headers })
+    assert.equal(download.status, 200)
+    assertStatus(await callFhir(mine, 'DELETE', path), 202)
+    await assert.rejects(download.text())
   })
 
   it('refuses those who poll too fast, and those who have too many', async () => {
