@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { chmodSync, closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
+import { chmodSync, closeSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
 /** Keys of `DATA_DIR/keys.json` in a configuration. */
@@ -64,7 +64,7 @@ export const damagedKeyFile = (path: string): Error =>
 /** Adds or replaces keys in the file, atomically even if the process is killed or the power fails. */
 export function storeKeys(path: string, keys: Keys): void {
   const text = `${JSON.stringify({ ...readStoredKeys(path), ...keys }, null, 2)}\n`
-  inFile(`${path}.new`, 'w', (file) => writeSync(file, text))
+  inFile(`${path}.new`, 'w', (file) => writeFileSync(file, text))
   renameSync(`${path}.new`, path)
   inFile(dirname(path), 'r', () => {})
 }

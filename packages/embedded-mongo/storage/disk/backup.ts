@@ -12,6 +12,7 @@ import {
   rmSync,
   statSync,
 } from 'node:fs'
+import { open } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { DATA_FILE, FORMAT_VERSION, MARKER_FILE, replaceFile } from './data-directory.ts'
 import { explainNoAccess, makeDirectory } from './file-access.ts'
@@ -62,7 +63,9 @@ const fill = async <T>(
   const part = join(directory, PART_FILE)
   try {
     const result = await write(part)
+    await syncToDisk(part)
     renameSync(part, join(directory, DATA_FILE))
+    await syncToDisk(directory)
     return result
   } catch (error) {
     for (const file of [part, join(directory, description)]) rmSync(file, { force: true })
@@ -70,6 +73,12 @@ const fill = async <T>(
   } finally {
     busyDirectories.delete(directory)
   }
+}
+
+/** Returns when a file or directory outlives a power failure. It may be large, so the engine does not wait for it. */
+const syncToDisk = async (path: string): Promise<void> => {
+  const handle = await open(path)
+  await handle.sync().finally(() => handle.close())
 }
 
 const explainFault = (directory: string, error: unknown): Error =>

@@ -11,7 +11,6 @@ import {
   statSync,
   truncateSync,
   writeFileSync,
-  writeSync,
 } from 'node:fs'
 import { join } from 'node:path'
 import { lockSockets, takeLock } from './directory-lock.ts'
@@ -154,7 +153,7 @@ const confirmDataFile = (isConfirmed: boolean): void => {
 
 export const replaceFile = (name: string, content: object): void => {
   const file = openSync(`${name}.new`, 'w', 0o600)
-  writeSync(file, `${JSON.stringify(content)}\n`)
+  writeFileSync(file, `${JSON.stringify(content)}\n`)
   fsyncSync(file)
   closeSync(file)
   renameSync(`${name}.new`, name)
