@@ -9,7 +9,7 @@ import { accountAddress, webUrl } from '../config/setting-kinds.ts'
 import type { Service } from '../service.ts'
 import { type AppOptions, listApps, registerApp, removeApp } from './admin/app-commands.ts'
 import { checkOptions, requireClient } from './admin/option-faults.ts'
-import type { Terminal } from './terminal.ts'
+import { describeFault, type Terminal } from './terminal.ts'
 
 const usage = `Usage: health-record-service admin COMMAND
 
@@ -269,7 +269,7 @@ export async function runAdminCommand(
     else terminal.stdout.write(usage)
     return 0
   } catch (error) {
-    terminal.stderr.write(`${(error as Error).message ?? error}\n`)
+    terminal.stderr.write(`${describeFault(error)}\n`)
     return 1
   }
 }

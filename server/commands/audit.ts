@@ -15,7 +15,7 @@ import { createStartClient } from '../database/client-options.ts'
 import { type DatabaseUse, openDatabase } from '../database/open-database.ts'
 import { type DataKey, dataKeys, findKeyOf } from '../keys/key-check.ts'
 import { rekey } from '../keys/rekey.ts'
-import type { Terminal } from './terminal.ts'
+import { describeFault, type Terminal } from './terminal.ts'
 
 const usage = `Usage: health-record-service audit verify
          Checks that no entry of the audit was changed, removed or added, and names the first entry that does not
@@ -41,7 +41,7 @@ export async function runAuditCommand(args: string[], terminal: Terminal): Promi
   try {
     return await runSubcommand(args, terminal)
   } catch (error) {
-    terminal.stderr.write(`${(error as Error).message}\n`)
+    terminal.stderr.write(`${describeFault(error)}\n`)
     return 2
   }
 }

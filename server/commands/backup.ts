@@ -6,7 +6,7 @@ import { readConfig } from '../config/config.ts'
 import { createStartClient } from '../database/client-options.ts'
 import { EMBEDDED_DATABASE } from '../database/open-database.ts'
 import { recordBackup } from '../records/last-backup.ts'
-import type { Terminal } from './terminal.ts'
+import { describeFault, type Terminal } from './terminal.ts'
 
 const usage = `Usage: health-record-service backup DIR
          Writes a copy of the embedded database at the moment when it begins, with a checksum, to DIR. DIR must be
@@ -92,7 +92,7 @@ export async function runBackupCommand([command, ...args]: string[], terminal: T
     else throw new Error(`${command} takes ${command === 'backup' ? 'DIR' : 'DIR and TARGET'}. See --help.`)
     return 0
   } catch (error) {
-    stderr.write(`${(error as Error).message ?? error}\n`)
+    stderr.write(`${describeFault(error)}\n`)
     return 1
   }
 }

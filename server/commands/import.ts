@@ -9,7 +9,7 @@ import { SETTINGS } from '../config/service-settings.ts'
 import { localUrlOf, readServiceUrls, urlFileOf } from '../config/service-urls.ts'
 import { webUrl } from '../config/setting-kinds.ts'
 import type { ImportTally } from '../import/import-entries.ts'
-import type { Terminal } from './terminal.ts'
+import { describeFault, type Terminal } from './terminal.ts'
 
 const usage = `Usage: health-record-service import --file F --ehr E --care-plan P [--map M] [--url U] [--user ADDRESS]
 
@@ -194,7 +194,7 @@ export async function runImportCommand(args: string[], terminal: Terminal): Prom
     terminal.stdout.write(usage)
     return 0
   } catch (error) {
-    terminal.stderr.write(`The import failed: ${(error as Error).message}\n`)
+    terminal.stderr.write(`The import failed: ${describeFault(error)}\n`)
     return 2
   }
 }

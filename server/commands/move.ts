@@ -14,7 +14,7 @@ import {
 } from '../database/copy-database.ts'
 import { waitForDatabase } from '../database/database-wait.ts'
 import { EMBEDDED_DATABASE, withoutCredentials } from '../database/open-database.ts'
-import type { Terminal } from './terminal.ts'
+import { describeFault, type Terminal } from './terminal.ts'
 
 const usage = `Usage: health-record-service move [--to mongodb://HOST/DATABASE?replicaSet=NAME]
 
@@ -101,7 +101,7 @@ export async function runMoveCommand(args: string[], terminal: Terminal): Promis
     else throw new Error('MONGODB_URI or --to is required. See --help.')
     return 0
   } catch (error) {
-    terminal.stderr.write(`${(error as Error).message ?? error}\n`)
+    terminal.stderr.write(`${describeFault(error)}\n`)
     return 1
   }
 }

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import packageJson from '../../package.json' with { type: 'json' }
-import type { Terminal } from './terminal.ts'
+import { describeFault, type Terminal } from './terminal.ts'
 
 const usage = `Usage: health-record-service openapi [FILE]
 
@@ -24,7 +24,7 @@ export async function runOpenApiCommand(args: string[], { stdout, stderr }: Term
     else writeFileSync(file, await createDocument())
     return 0
   } catch (error) {
-    stderr.write(`${(error as Error).message}\n`)
+    stderr.write(`${describeFault(error)}\n`)
     return 1
   }
 }

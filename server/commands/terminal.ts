@@ -7,3 +7,17 @@ export interface Terminal {
   stdout: Output
   stderr: Output
 }
+
+const FILE_FAULTS: Readonly<Record<string, string>> = {
+  ENOENT: 'does not exist',
+  ENOTDIR: 'is below a file, not a directory',
+  EISDIR: 'is a directory, not a file',
+  EACCES: 'cannot be used by this user',
+}
+
+/** The message of a fault; for one of a file, its path and what is wrong with it. */
+export function describeFault(fault: unknown): string {
+  const { code = '', path, message } = fault as NodeJS.ErrnoException
+  const text = FILE_FAULTS[code]
+  return path !== undefined && text !== undefined ? `${path} ${text}` : (message ?? String(fault))
+}

@@ -4,6 +4,7 @@ import type { AppCreate } from '../../../schemas/accounts/app.ts'
 import { ServiceError } from '../../../schemas/errors.ts'
 import { parseJsonFile } from '../../../schemas/json/json-file.ts'
 import type { OpenAccounts } from '../../accounts/open-accounts.ts'
+import { describeFault } from '../terminal.ts'
 import { checkOptions, describeOptionFaults, requireClient } from './option-faults.ts'
 
 /** The options of a command line about an app. */
@@ -28,7 +29,7 @@ function readKeys(file: string): unknown {
   try {
     return parseJsonFile(readFileSync(file))
   } catch (error) {
-    throw new Error(`--jwks must be a JSON file with public keys: ${(error as Error).message}`)
+    throw new Error(`--jwks must be a JSON file with public keys: ${describeFault(error)}`)
   }
 }
 

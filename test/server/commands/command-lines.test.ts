@@ -79,6 +79,23 @@ describe('the command lines', () => {
     assert.ok(!existsSync('a.json'))
   })
 
+  it('say which file is missing, or is not one', async () => {
+    const reading = '--ehr x --care-plan x --user ann@example.org'
+    const faults = {
+      [`import --file missing.csv ${reading}`]: /^The import failed: missing\.csv does not exist$/m,
+      [`import --file README.md --map missing.json ${reading}`]:
+        /^The import failed: missing\.json does not exist$/m,
+      'openapi docs': /^docs is a directory, not a file$/m,
+      'openapi README.md/api.json': /^README\.md\/api\.json is below a file, not a directory$/m,
+      'restore README.md copy': /^\S+README\.md\/backup\.json is below a file, not a directory$/m,
+    }
+    const env = { ...process.env, DATA_DIR: mkdtempSync(join(tmpdir(), 'files-')) }
+    for (const [command, stderr] of Object.entries(faults)) {
+      const args = ['bin/health-record-service.mjs', ...command.split(' ')]
+      await assert.rejects(run(process.execPath, args, { env }), { stdout: '', stderr }, command)
+    }
+  })
+
   it('print the version of the service and its commands', async () => {
     const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
     const names = ['', 'start', 'open', 'admin', 'audit', 'backup', 'restore', 'import', 'move', 'openapi']

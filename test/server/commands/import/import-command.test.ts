@@ -252,7 +252,7 @@ describe('npm run import', function () {
   it('explains a wrong command line', async () => {
     const place = await newPlace()
     for (const [file, more, message] of [
-      [join(directory, 'nowhere.csv'), [], /ENOENT/],
+      [join(directory, 'nowhere.csv'), [], /nowhere\.csv does not exist/],
       [directory, [], /--file must be a file: .* is a directory/],
       [fileOf('{"', 'json'), [], /not valid JSON/],
       [fileOf('[{"a":[{"b":1,"b":2}]}]', 'json'), [], /not valid JSON: several values of 0\.a\.0\.b/],
