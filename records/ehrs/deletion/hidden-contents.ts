@@ -39,7 +39,7 @@ export async function findHiddenRecords(
   filter: Filter<ParseDocument>,
   { fields, limit = 0 }: { fields?: readonly string[]; limit?: number } = {},
 ): Promise<HiddenRecord[]> {
-  // Helpers read nothing that is deleted.
+  // Helpers read deleted records, but none of the contents that were hidden with them.
   if (caller.helper) return []
   const names = fields && ['ehrId', 'version', '_rperm', ...fields]
   const projection: Document = Object.fromEntries((names ?? []).map((name) => [name, 1]))
