@@ -12,7 +12,7 @@ import {
 import type { SendMail } from '../accounts/user/mails.ts'
 import { lockAccount } from '../accounts/user/user.ts'
 import { requireNoViolations } from '../ehr-records/refusals/refusals.ts'
-import { findAnonymizedEhrs } from '../ehrs/rights/anonymity.ts'
+import { findAnonymizedEhrs, findSubjectsOf } from '../ehrs/rights/anonymity.ts'
 import type { Persons } from '../profiles/person/persons.ts'
 import { ownedRecordId } from '../profiles/storage/owner.ts'
 import { PROFILE_COLLECTIONS } from '../profiles/storage/profile-collections.ts'
@@ -209,11 +209,9 @@ export class Handovers {
     const anonymizedIds = await findAnonymizedEhrs(this.#context, caller)
     const knownColleagues = colleagues ?? (await findColleagues(this.#context, caller))
     const unnamed = knownColleagues.filter(({ ehrIds }) => ehrIds.every((ehrId) => anonymizedIds.has(ehrId)))
-    const unnamedIds = new Set(unnamed.map(({ mvUid }) => mvUid))
-    return this.#persons.namesKnownTo(
-      caller,
-      mvUids.filter((mvUid) => !unnamedIds.has(mvUid)),
-    )
+    const subjects = await findSubjectsOf(this.#context, anonymizedIds)
+    const hiddenIds = new Set([...unnamed.map(({ mvUid }) => mvUid), ...subjects])
+    return this.#persons.namesOf(mvUids.filter((mvUid) => !hiddenIds.has(mvUid)))
   }
 
   async #withName(caller: Caller, handover: StoredHandover): Promise<HandoverResource> {

@@ -18,8 +18,10 @@ export const carePlanIdOfRole = (name: string): string | undefined =>
   /^plan-(.+)-(?:read|write|manage)$/.exec(name)?.[1]
 
 /** The EHRs of which somebody with these roles is a reader, as a participant of a care plan, or a writer. */
-export const ehrIdsOfRoles = (names: readonly string[], right: EhrRight): string[] =>
-  names.flatMap((name) => new RegExp(`^ehr-(.+)-${right}$`).exec(name)?.[1] ?? [])
+export function ehrIdsOfRoles(names: readonly string[], right: EhrRight): string[] {
+  const pattern = new RegExp(`^ehr-(.+)-${right}$`)
+  return names.flatMap((name) => pattern.exec(name)?.[1] ?? [])
+}
 
 export const ehrRoles = (ehrId: string): string[] => [ehrRole(ehrId, 'read'), ehrRole(ehrId, 'write')]
 
