@@ -1,4 +1,4 @@
-import { isMapped } from '../../records/fhir/mapping.ts'
+import { formerFieldsOf, isMapped } from '../../records/fhir/mapping.ts'
 import type { RecordChange } from '../../records/history/changes.ts'
 import { classKindOf, isClassName } from '../../records/kinds.ts'
 import { documentCollection } from '../../records/store/documents/database.ts'
@@ -28,12 +28,9 @@ async function withoutWithdrawnFields(
   collection: string,
   document: ParseDocument,
 ): Promise<ParseDocument> {
-  const mapping = isClassName(collection) && classKindOf(collection).fhir
-  const { onlyInPresent } = mapping && isMapped(mapping) ? mapping : {}
-  if (!onlyInPresent) return document
+  const mapping = isClassName(collection) ? classKindOf(collection).fhir : undefined
+  if (!isMapped(mapping) || !mapping.onlyInPresent) return document
   const { _id, version } = document
   const present = await documentCollection(context, collection).findOne({ _id, version })
-  if (present) return document
-  const fields = Object.entries(document).filter(([name]) => !onlyInPresent.includes(name))
-  return Object.fromEntries(fields) as ParseDocument
+  return present ? document : (formerFieldsOf(mapping, document) as ParseDocument)
 }

@@ -53,6 +53,12 @@ export type FhirForm = FhirMapping | { shownAs: string } | { absent: string }
 export const isMapped = (form: FhirForm | undefined): form is FhirMapping =>
   form !== undefined && 'elements' in form
 
+/** What a former version of a record shows. */
+export const formerFieldsOf = (
+  { onlyInPresent = [] }: Pick<FhirMapping, 'onlyInPresent'>,
+  record: object,
+): object => Object.fromEntries(Object.entries(record).filter(([name]) => !onlyInPresent.includes(name)))
+
 /** The elements of a record, without id and metadata. @param links elements to join to them */
 export const showElements = (
   { elements }: Pick<FhirMapping, 'elements'>,

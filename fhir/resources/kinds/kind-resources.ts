@@ -1,4 +1,4 @@
-import type { FhirResource } from '../../../records/fhir/mapping.ts'
+import { type FhirResource, formerFieldsOf } from '../../../records/fhir/mapping.ts'
 import type { ChangedRecord, RecordChange } from '../../../records/history/changes.ts'
 import { mapInSlices, TimeSlice } from '../../../records/limits/time-slice.ts'
 import type { Caller } from '../../../records/store/documents/caller.ts'
@@ -199,8 +199,5 @@ export class KindResources implements ResourceSource {
   }
 }
 
-function renderFormer(stream: ResourceStream, record: object): FhirResource {
-  const { onlyInPresent = [] } = stream.kind.fhir
-  const values = Object.entries(record).filter(([name]) => !onlyInPresent.includes(name))
-  return renderStream(stream, Object.fromEntries(values))
-}
+const renderFormer = (stream: ResourceStream, record: object): FhirResource =>
+  renderStream(stream, formerFieldsOf(stream.kind.fhir, record))
