@@ -38,9 +38,7 @@ export const typesQuery = (family: Family) =>
     queryKey: [...TYPES_KEY, family],
     queryFn: async () =>
       (await readAll((query) =>
-        api.GET(pathOf(family), {
-          params: { query },
-        }),
+        api.GET(pathOf(family), { params: { query } }),
       )) as unknown as TypeDefinition[],
   })
 
