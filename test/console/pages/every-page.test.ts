@@ -108,10 +108,10 @@ async function assertFits(page: Page): Promise<void> {
 
 /** Loads a page anew. @returns the URLs of the service that it reads more than once */
 async function findRepeatedReads(page: Page, path: string): Promise<string[]> {
-  const reads: string[] = []
-  // The page before may still read.
-  await page.goto('about:blank')
+  let reads: string[] = []
   const note = (request: Request) => {
+    // The page before may still read.
+    if (request.isNavigationRequest()) reads = []
     if (request.method() === 'GET' && request.resourceType() === 'fetch') reads.push(request.url())
   }
   page.on('request', note)
