@@ -169,9 +169,8 @@ export class Handovers {
         expected,
         skipUnchanged: true,
       })
-      const ofOwner = caller.userId === record.by ? caller : undefined
-      const colleague =
-        ofOwner && (await findColleagues(this.#context, ofOwner)).find(({ mvUid }) => mvUid === record.to)
+      const other = partiesOf(record).find((mvUid) => mvUid !== caller.userId)
+      const colleague = (await findColleagues(this.#context, caller)).find(({ mvUid }) => mvUid === other)
       await this.#audit(tx, caller, 'update', id, colleague?.ehrIds ?? [])
       return record
     })

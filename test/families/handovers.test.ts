@@ -329,6 +329,14 @@ for (const family of ['path', 'class'] as const)
       const lines = (await readAudit(patient.ehrId, since)).filter((line) => line.includes('handovers'))
       assert.deepEqual(lines.slice(0, 2), ['create profile.handovers done', 'update profile.handovers done'])
     })
+
+    it('leaves an audit entry in the EHR when the colleague ends it', async () => {
+      const { id } = await handOverTo(colleague)
+      const since = new Date()
+      assert.ok((await end(colleague, String(id))).result)
+      const lines = (await readAudit(patient.ehrId, since)).filter((line) => line.includes('handovers'))
+      assert.deepEqual(lines, ['update profile.handovers done'])
+    })
   })
 
 describe('a handover', () => {
