@@ -211,7 +211,14 @@ for (const family of ['path', 'class'] as const)
       await escalateTo(nurse)
       const unshared = await createAlert(patient, planId)
       await waitForAssignee(unshared, nurse)
-      await handOverTo(colleague)
+      const { id: handoverId } = await handOverTo(colleague)
+      const pending = (collection: string, id: unknown, field: string) =>
+        service.db.collection(collection).findOne({ _id: id as never, [field]: { $lte: new Date() } })
+      await waitFor(
+        async () => !(await pending('profile.handovers', handoverId, 'changesAt')) || undefined,
+        'the beginning of the handover',
+      )
+      await waitFor(async () => !(await pending('Event', unshared, 'attentionAt')) || undefined, 'the review')
       planId = sharedPlan
       await escalateTo(nurse)
       await waitForAssignee(await createAlert(patient, planId), colleague, nurse)
@@ -246,9 +253,11 @@ for (const family of ['path', 'class'] as const)
       const planned = await handOverTo(colleague, { from: hoursFromNow(1) })
       const { result } = await end(nurse, String(planned.id))
       assert.equal(result?.until, planned.from)
+      assert.deepEqual((await end(nurse, String(planned.id))).result, result)
       await handOverTo(colleague, { from: hoursFromNow(0.5), until: hoursFromNow(2) })
       const times = { from: new Date(Date.now() - 1000), changesAt: new Date(Date.now() - 1000) }
       assert.equal((await readAlert(id)).assignedTo, nurse.mvUid)
+      await waitForAssignee(await createAlert(patient, planId), nurse)
       const handovers = service.db.collection('profile.handovers')
       await handovers.updateOne(
         { by: nurse.mvUid, until: { $gt: new Date() }, from: { $lt: new Date(hoursFromNow(0.9)) } },
@@ -266,7 +275,19 @@ for (const family of ['path', 'class'] as const)
       assertStatus(await colleague.call('PUT', `/profile/${colleague.mvUid}`, { name: { displayName } }))
       const offeredColleague = { mvUid: colleague.mvUid, name: displayName, carePlans: 1, ofCarePlans: 2 }
       assert.deepEqual(await colleagues(nurse), [offeredColleague])
-      assert.deepEqual(await colleagues(await createPerson()), [])
+      for (const one of [await createPerson(), reader]) assert.deepEqual(await colleagues(one), [])
+    })
+
+    it('is not offered to those who could write only a closed plan', async () => {
+      const closed = await createPlan(patient)
+      const former = await createPerson()
+      for (const one of [nurse, former]) await addParticipant(closed, one, 'write')
+      assert.equal((await colleagues(nurse)).length, 2)
+      assertStatus(await patient.call('POST', `careplan/${closed}/close`, { outcome: 'Done' }))
+      assert.deepEqual(
+        (await colleagues(nurse)).map(({ mvUid }) => mvUid),
+        [colleague.mvUid],
+      )
     })
 
     it('is refused with every fault', async () => {
@@ -276,10 +297,17 @@ for (const family of ['path', 'class'] as const)
       assert.deepEqual(await handOver(nurse, { to: stranger.mvUid, until }), refusal)
       for (const to of [nurse.mvUid, 'nobody'])
         assert.deepEqual(await handOver(nurse, { to, until: hoursFromNow(1) }), { status: 422, paths: 'to' })
-      await handOverTo(colleague)
+      const { until: firstEnd } = await handOverTo(colleague)
       const again = { to: colleague.mvUid, from: hoursFromNow(7), until: hoursFromNow(9) }
       assert.deepEqual(await handOver(nurse, again), { status: 422, paths: 'from' })
-      assert.ok((await handOver(nurse, { ...again, from: hoursFromNow(8.5) })).result)
+      const from = hoursFromNow(8.5)
+      assert.ok((await handOver(nurse, { ...again, from })).result)
+      assert.ok((await handOver(nurse, { ...again, from: firstEnd, until: from })).result)
+      const later = hoursFromNow(10)
+      assert.deepEqual(await handOver(nurse, { to: colleague.mvUid, from: later, until: later }), {
+        status: 422,
+        paths: 'until',
+      })
       const long = { to: colleague.mvUid, until: hoursFromNow(24 * 400) }
       assert.deepEqual(await handOver(colleague, { ...long, to: nurse.mvUid }), {
         status: 422,
@@ -312,6 +340,7 @@ for (const family of ['path', 'class'] as const)
       assert.deepEqual((await end(nurse, String(id))).result, ended.result)
       const profile = { name: { displayName: 'Nurse Bo' } }
       assertStatus(await nurse.call('PUT', `/profile/${nurse.mvUid}`, profile))
+      await nameProfile(colleague, 'Nurse Co')
       const history = await itemsOf(colleague, `/worklist/handover/${id}/history`)
       assert.deepEqual(
         history.map(({ version, userId, userName, action, changed }) => [
@@ -326,11 +355,17 @@ for (const family of ['path', 'class'] as const)
           [1, nurse.mvUid, 'Nurse Bo', 'create', []],
         ],
       )
+      assert.deepEqual(
+        history.map(({ before }) => (before as Values | null)?.toName),
+        ['Nurse Co', undefined],
+      )
       const lines = (await readAudit(patient.ehrId, since)).filter((line) => line.includes('handovers'))
       assert.deepEqual(lines.slice(0, 2), ['create profile.handovers done', 'update profile.handovers done'])
     })
 
-    it('leaves an audit entry in the EHR when the colleague ends it', async () => {
+    it('leaves one audit entry in the EHR, of two plans, when the colleague ends it', async () => {
+      const second = await createPlan(patient)
+      for (const one of [nurse, colleague]) await addParticipant(second, one, 'write')
       const { id } = await handOverTo(colleague)
       const since = new Date()
       assert.ok((await end(colleague, String(id))).result)
