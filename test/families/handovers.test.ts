@@ -246,6 +246,19 @@ for (const family of ['path', 'class'] as const)
       assert.equal(await handle(colleague, next, { action: 'TAKE' }), 422)
     })
 
+    it('returns the alerts when its time is over', async () => {
+      await escalateTo(nurse)
+      const { id } = await handOverTo(colleague)
+      const alert = await createAlert(patient, planId)
+      await waitForAssignee(alert, colleague, nurse)
+      const handovers = service.db.collection('profile.handovers')
+      const stored = await handovers.findOne({ _id: id as never })
+      const now = new Date()
+      const atEnd = { _id: id as never, changesAt: stored?.until }
+      assert.ok(await handovers.findOneAndUpdate(atEnd, { $set: { until: now, changesAt: now } }))
+      await waitForAssignee(alert, nurse)
+    })
+
     it('begins at its time, and never if it ends before', async () => {
       await escalateTo(nurse)
       const id = await createAlert(patient, planId)

@@ -66,6 +66,14 @@ describe('an alert whose owner may no longer write the care plan', () => {
       await take(colleague, taken)
     })
 
+  it('returns to the others without an escalation, too', async () => {
+    const id = await createAlert(patient, planId)
+    await take(nurse, id)
+    assert.ok((await archive()).status < 300)
+    await waitFor(async () => (await read(id)).alertState === 'SEEN' || undefined, 'the release')
+    await take(colleague, id)
+  })
+
   const PRESSURE = { systolicUnit: 'mm[Hg]', diastolicUnit: 'mm[Hg]', timestamp: '2026-03-01T08:30:00Z' }
   const write = async (id: string, systolic: number, diastolic: number) =>
     assertStatus(

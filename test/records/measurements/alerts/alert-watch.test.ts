@@ -142,6 +142,19 @@ describe('the watch over alerts', () => {
     assert.equal((await alertsIn(planId)).length, 1)
   })
 
+  it('counts a measurement at the end of a period, but none at its beginning', async () => {
+    const end = Date.parse(new Date().toISOString().slice(0, 10))
+    const raised = []
+    for (const time of [end, end - 1, end - DAY_MS + 1, end - DAY_MS]) {
+      const carePlanId = await createDuePlan({ expected })
+      const measurement = { _id: `edge${planCount}`, carePlanId, timestamp: new Date(time), ...meta() }
+      await documents('BloodPressure').insertOne(measurement)
+      await createWatch().run()
+      raised.push((await alertsIn(carePlanId)).length)
+    }
+    assert.deepEqual(raised, [0, 0, 0, 1])
+  })
+
   it('waits while the plan or its EHR is deleted', async () => {
     const planId = await createDuePlan({ expected, escalation }, [])
     await createWatch().run()
