@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { HOUR_MS } from '../../schemas/time/durations.ts'
+import { HOUR_MS, MINUTE_MS } from '../../schemas/time/durations.ts'
 import {
   addParticipant,
   createAlert,
@@ -196,9 +196,11 @@ for (const family of ['path', 'class'] as const)
         events.updateOne({ _id: id }, { $set: { assignedAt: hourAgo, attentionAt: hourAgo } })
       await letPass()
       await waitForAssignee(id, nurse)
+      const assignedAt = new Date(Date.now() - 20 * MINUTE_MS)
+      await events.updateOne({ _id: id }, { $set: { assignedAt } })
       await handOverTo(colleague)
       await waitForAssignee(id, colleague, nurse)
-      assert.ok(Date.parse(String((await readAlert(id)).assignedAt)) > Date.now() - 60_000)
+      assert.ok(Date.parse(String((await readAlert(id)).assignedAt)) > Date.now() - MINUTE_MS)
       await letPass()
       await waitForAssignee(id, last)
     })
