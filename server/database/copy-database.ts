@@ -58,6 +58,7 @@ export async function copyDatabase(
     const from = source.collection(name)
     const to = target.collection(name)
     await createCollection(target, name)
+    await dropExpiringIndexes(to)
     const sourceContents = await copyDocuments(from, to, tell)
     const indexes = (await from.listIndexes().toArray()).filter(({ name }) => name !== '_id_')
     await copyIndexes(
@@ -179,6 +180,12 @@ function withIdFirst(document: Uint8Array): Uint8Array {
   if (Buffer.from(document).toString('latin1', 5, 9) === '_id\0') return document
   const { _id, ...rest } = BSON.deserialize(document, EXACT_READ_OPTIONS)
   return BSON.serialize(new Map([['_id', _id], ...Object.entries(rest)]))
+}
+
+/** Those of an interrupted attempt would delete documents before the comparison. */
+async function dropExpiringIndexes(collection: Collection): Promise<void> {
+  for (const { name, expireAfterSeconds } of await collection.listIndexes().toArray())
+    if (expireAfterSeconds !== undefined) await collection.dropIndex(name)
 }
 
 async function copyIndexes(collection: Collection, indexes: readonly IndexDescriptionInfo[]): Promise<void> {

@@ -146,13 +146,26 @@ describe('npm run move', function suite() {
     assert.match(output, /contains other data \(.*Use an empty database/)
   })
 
-  it('can be repeated if it could not mark the former database', async () => {
-    const again = databaseUri('moved-again')
+  it('can be repeated if it could not mark the former database, and no document expires meanwhile', async () => {
+    await inSource(async (samples) => void (await samples.createIndex({ at: 1 }, { expireAfterSeconds: 60 })))
+    const client = await MongoClient.connect(databaseUri('moved-again'))
+    const samples = client.db().collection('Samples')
+    const hasExpiringIndex = async () =>
+      (await samples.listIndexes().toArray()).some(({ expireAfterSeconds }) => expireAfterSeconds === 60)
+    const again = `${proxy.uri}/${client.db().databaseName}`
     const mark = join(dataDir, 'moved-to.txt')
     mkdirSync(mark)
     assert.equal((await move(dataDir, again)).code, 1)
     rmdirSync(mark)
+    assert.ok(await hasExpiringIndex())
+    await samples.deleteOne({})
+    proxy.findFault = ({ insert }) => (insert === 'Samples' ? { cut: 'before' } : undefined)
+    assert.equal((await move(dataDir, again)).code, 1)
+    assert.ok(!(await hasExpiringIndex()))
+    proxy.findFault = () => undefined
     const { code, output } = await move(dataDir, again)
     assert.equal(code, 0, output)
+    assert.ok(await hasExpiringIndex())
+    await client.close()
   })
 })
