@@ -98,7 +98,11 @@ async function readPassword({ env, stdin, stderr }: Terminal): Promise<string> {
 /** Opens the resume point of an interrupted import of the same file. */
 function openResumePoint({ file, ehr, carePlan, map, url }: ImportOptions, tell: (text: string) => void) {
   const stats = statSync(file)
-  if (stats.isDirectory()) throw new Error(`--file must be a file: ${file} is a directory.`)
+  // The command reads a file twice, and a pipe only once.
+  if (!stats.isFile())
+    throw new Error(
+      `--file must be a file: ${file} is a ${stats.isDirectory() ? 'directory' : 'pipe or device'}.`,
+    )
   const { size, mtimeMs } = stats
   const importKey = JSON.stringify([url, ehr, carePlan, size, mtimeMs, map && readFileSync(map, 'utf8')])
   const key = createHash('sha256').update(importKey).digest('hex')

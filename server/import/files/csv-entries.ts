@@ -126,6 +126,7 @@ async function detectDelimiter(file: string): Promise<string> {
     buffer
       .subarray(0, bytesRead)
       .toString()
+      .trimStart()
       .split(/\r|\n/, 1)[0]
       ?.replaceAll(/"[^"]*"/g, '') ?? ''
   const count = (one: string) => header.split(one).length

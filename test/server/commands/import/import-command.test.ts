@@ -54,6 +54,11 @@ describe('npm run import', function () {
     assert.match((await run(place, file)).output, /Stored: 0, already known: 5/)
   })
 
+  it('finds the separator in a header below empty lines', async () => {
+    const file = fileOf('\ufeff\r\n\r\ntimestamp;weight;weightUnit\r\n2026-03-01T08:30:00Z;72,5;kg')
+    assert.match((await run(await newPlace(), file)).output, /Stored: 1, already known: 0, rejected: 0/)
+  })
+
   it('loses no row to an unterminated one, however large', async () => {
     const place = await newPlace()
     const row = (i: number, comment: string) =>
@@ -254,6 +259,7 @@ describe('npm run import', function () {
     for (const [file, more, message] of [
       [join(directory, 'nowhere.csv'), [], /nowhere\.csv does not exist/],
       [directory, [], /--file must be a file: .* is a directory/],
+      ['/dev/null', [], /--file must be a file: .* is a pipe or device/],
       [fileOf('{"', 'json'), [], /not valid JSON/],
       [fileOf('[{"a":[{"b":1,"b":2}]}]', 'json'), [], /not valid JSON: several values of 0\.a\.0\.b/],
       [
