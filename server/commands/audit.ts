@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { runningUriOf } from '@health-record-service/embedded-mongo'
@@ -11,6 +10,7 @@ import {
 } from '../../records/store/audit/verifier.ts'
 import { ACCESS_TOKEN_LIFETIME_S } from '../accounts/tokens/access-tokens.ts'
 import { type Config, environmentVariableOf, readConfig } from '../config/config.ts'
+import { pathExists } from '../config/data-directory.ts'
 import { createStartClient } from '../database/client-options.ts'
 import { type DatabaseUse, openDatabase } from '../database/open-database.ts'
 import { type DataKey, dataKeys, findKeyOf } from '../keys/key-check.ts'
@@ -82,7 +82,7 @@ async function withAudit<T>(
   const empty = new Error(
     'it is empty. Every start of the service writes an entry, so DATA_DIR or MONGODB_URI is not that of the service.',
   )
-  if (config.mongodbUri === undefined && !existsSync(databaseOf(config))) throw empty
+  if (config.mongodbUri === undefined && !pathExists(databaseOf(config))) throw empty
   const check = async (db: Db) => {
     if ((await auditInstanceCollection(db).findOne()) === null) throw empty
     return () => {}

@@ -1,8 +1,9 @@
-import { existsSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { restoreBackup, runningUriOf, startEmbeddedMongo } from '@health-record-service/embedded-mongo'
 import { readConfig } from '../config/config.ts'
+import { pathExists } from '../config/data-directory.ts'
 import { createStartClient } from '../database/client-options.ts'
 import { EMBEDDED_DATABASE } from '../database/open-database.ts'
 import { recordBackup } from '../records/last-backup.ts'
@@ -32,7 +33,7 @@ async function backUp(directory: string, { env, stderr }: Terminal): Promise<str
   if (config.mongodbUri !== undefined)
     throw new Error('The data is in the MongoDB of MONGODB_URI. Back it up with mongodump.')
   const data = join(config.dataDir, 'database')
-  if (!existsSync(data)) throw new Error(`There is no database in DATA_DIR (${config.dataDir}).`)
+  if (!pathExists(data)) throw new Error(`There is no database in DATA_DIR (${config.dataDir}).`)
   const running = await runningUriOf(data)
   const engine = running === undefined ? await startEmbeddedMongo({ dataDir: data }) : undefined
   const client = createStartClient(running ?? engine?.uri ?? '')

@@ -1,9 +1,8 @@
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { runningUriOf, startEmbeddedMongo } from '@health-record-service/embedded-mongo'
 import { findWeakUriOptions, readConfig } from '../config/config.ts'
-import { markAsMoved } from '../config/data-directory.ts'
+import { markAsMoved, pathExists } from '../config/data-directory.ts'
 import { mongodbUri } from '../config/setting-kinds.ts'
 import { checkServer, createStartClient } from '../database/client-options.ts'
 import {
@@ -51,7 +50,7 @@ async function moveDatabase(name: string, to: string, terminal: Terminal): Promi
   if (weakOptions.length > 0) throw new Error(weakOptions.join('\n'))
   const { dataDir } = readConfig({ ...terminal.env, MONGODB_URI: to }, false, { requiresDataDir: true })
   const data = join(dataDir, 'database')
-  if (!existsSync(data)) throw new Error(`There is no database in DATA_DIR (${dataDir}).`)
+  if (!pathExists(data)) throw new Error(`There is no database in DATA_DIR (${dataDir}).`)
   if ((await runningUriOf(data)) !== undefined)
     throw new Error(`The service is running on ${dataDir}. Stop it, or move a backup (see --help).`)
   await waitForDatabase(to, name, (line) => terminal.stderr.write(`${line}\n`))

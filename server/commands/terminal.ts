@@ -17,7 +17,9 @@ const FILE_FAULTS: Readonly<Record<string, string>> = {
 
 /** The message of a fault; for one of a file, its path and what is wrong with it. */
 export function describeFault(fault: unknown): string {
-  const { code = '', path, message } = fault as NodeJS.ErrnoException
+  const { code = '', syscall, path: from, dest, message } = fault as NodeJS.ErrnoException & { dest?: string }
+  // A change of the working directory fails because of the new one.
+  const path = syscall === 'chdir' ? dest : from
   const text = FILE_FAULTS[code]
   return path !== undefined && text !== undefined ? `${path} ${text}` : (message ?? String(fault))
 }

@@ -30,6 +30,21 @@ export function findDirectoryFaults(path: string, mustExist: boolean): string[] 
   }
 }
 
+/**
+ * Whether there is a file or a directory.
+ * @throws Error when this user cannot tell: nobody must replace a database that only seems to be missing
+ */
+export function pathExists(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false }) !== undefined
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    throw new Error(
+      `${path} cannot be read (${code}). This user must be able to read and write the database.`,
+    )
+  }
+}
+
 const moveMarkOf = (dataDir: string): string => join(dataDir, 'moved-to.txt')
 
 /**

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import {
@@ -11,6 +10,7 @@ import type { Db } from 'mongodb'
 import { newerDataError } from '../../records/store/backfill/backfill.ts'
 import { listCollectionNames } from '../../records/store/documents/database.ts'
 import type { Config } from '../config/config.ts'
+import { pathExists } from '../config/data-directory.ts'
 import { checkKeys, requireDatabase } from '../keys/key-check.ts'
 import { checkServer, createStartClient } from './client-options.ts'
 import { hasUnfinishedCopy } from './copy-database.ts'
@@ -47,7 +47,7 @@ export interface DatabaseUse {
 export async function openDatabase(config: Config, use: DatabaseUse = {}): Promise<OpenDatabase> {
   const { sharesEngine = false, requiresData = false, readOnly = false, checkKeys: check = checkKeys } = use
   const file = join(config.dataDir, 'database', DATA_FILE)
-  if (requiresData && !config.mongodbUri && !existsSync(file))
+  if (requiresData && !config.mongodbUri && !pathExists(file))
     throw noDataError(`There is no database in DATA_DIR (${config.dataDir}).`)
   if (config.mongodbUri) await waitForDatabase(config.mongodbUri, 'MONGODB_URI')
   const database = config.mongodbUri
@@ -110,7 +110,7 @@ const readDiskSize = async (directory: string): Promise<number> =>
 
 async function openEmbeddedDatabase(config: Config, sharesEngine: boolean): Promise<OpenDatabase> {
   const directory = join(config.dataDir, 'database')
-  requireDatabase(config, existsSync(join(directory, DATA_FILE)))
+  requireDatabase(config, pathExists(join(directory, DATA_FILE)))
   const running = sharesEngine ? await runningUriOf(directory) : undefined
   if (running !== undefined)
     return {

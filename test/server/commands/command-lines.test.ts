@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
@@ -87,9 +87,11 @@ describe('the command lines', () => {
         /^The import failed: missing\.json does not exist$/m,
       'openapi docs': /^docs is a directory, not a file$/m,
       'openapi README.md/api.json': /^README\.md\/api\.json is below a file, not a directory$/m,
+      'backup copy': /^\S+\/database is below a file, not a directory$/m,
       'restore README.md copy': /^\S+README\.md\/backup\.json is below a file, not a directory$/m,
     }
     const env = { ...process.env, DATA_DIR: mkdtempSync(join(tmpdir(), 'files-')) }
+    writeFileSync(join(env.DATA_DIR, 'database'), '')
     for (const [command, stderr] of Object.entries(faults)) {
       const args = ['bin/health-record-service.mjs', ...command.split(' ')]
       await assert.rejects(run(process.execPath, args, { env }), { stdout: '', stderr }, command)

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { MongoClient } from 'mongodb'
 import { startWithKeys } from '../../harness/in-process/start-with-keys.ts'
@@ -100,7 +100,12 @@ describe('a start and the keys of its database', function suite() {
   })
 
   it('refuses keys without their database, until told to create a new one', async () => {
-    rmSync(join(DATA_DIR, 'database'), { recursive: true })
+    const database = join(DATA_DIR, 'database')
+    rmSync(database, { recursive: true })
+    // This user cannot tell whether it is missing.
+    symlinkSync('database', database)
+    await assertRefused({ DATA_DIR }, /data\.mdb cannot be read \(ELOOP\)\. This user must be able to/)
+    rmSync(database)
     await assertRefused({ DATA_DIR }, /keys\.json contains the keys of a database that does not exist.*--new/)
     await startWithKeys({ DATA_DIR }, '--new')
     assert.equal(contentsOf(fileIn(DATA_DIR)), contentsOf(fileIn(origin)))
