@@ -116,7 +116,7 @@ const describeThisProcess = (): LockOwner => ({
 
 const nameOf = ({ process: id, startedIn, startedAt }: LockOwner): string =>
   startedIn === undefined
-    ? `another embedded-mongo, process ${id}. Stop it first.`
+    ? `another embedded-mongo${Number.isNaN(id) ? ' that does not respond' : `, process ${id}`}. Stop it first.`
     : `process ${id}, which was started in ${startedIn} at ${startedAt}. Stop it first.`
 
 const cannotLock = (error: unknown) => new StartFault(`cannot lock: ${(error as Error).message}`)

@@ -70,6 +70,9 @@ describe('the data directory', () => {
         `in use by process ${process.pid}, which was started in ${process.cwd()} at 2.*Z\\. Stop it first\\.`,
       )
       assert.match(await refusal(), message)
+      process.kill(engine.pid, 'SIGSTOP')
+      const frozen = /in use by another embedded-mongo that does not respond\. Stop it first\./
+      assert.match(await refusal().finally(() => process.kill(engine.pid, 'SIGCONT')), frozen)
       await engine.stop()
       await (await startEmbeddedMongo({ dataDir })).stop()
     })
