@@ -4,6 +4,7 @@ import { createClassFamilyHandler, isServedAtRoot } from '../cloud/http/class-fa
 import { createPathApiRouter, type PathApiOptions } from '../path-api/router.ts'
 import type { RateLimiter } from '../records/limits/rate-limiter.ts'
 import type { Config } from './config/config.ts'
+import type { DatabaseConnection } from './database/database-connection.ts'
 import { isConsolePath, serveConsole, showConsoleFirst } from './http/console.ts'
 import { removePathPrefix } from './http/path-prefix.ts'
 import { hideUndeclaredProxy } from './http/undeclared-proxy.ts'
@@ -20,13 +21,14 @@ export interface AppDependencies {
   pathFamily: PathApiOptions
   publicUrl: string
   consume: RateLimiter
+  database: Pick<DatabaseConnection, 'wasLostSince'>
   /** Whether the service drains; each response then closes its connection. */
   draining: () => boolean
 }
 
 /** Creates the app: all middleware in the order in which a request passes it. */
 export async function createApp(parts: AppDependencies): Promise<Express> {
-  const { config, log, metrics, parse, pathFamily, consume } = parts
+  const { config, log, metrics, parse, pathFamily, consume, database } = parts
   const app = express()
   app.disable('x-powered-by')
   app.set('trust proxy', config.trustProxy)
@@ -48,6 +50,7 @@ export async function createApp(parts: AppDependencies): Promise<Express> {
     open: config.open,
     log,
     consume,
+    wasDatabaseLostSince: database.wasLostSince,
   })
   app.use(moveRootClassRoutes(pathFamily.pathPrefix))
   app.use('/1', serveClasses)

@@ -14,12 +14,14 @@ interface ClassFamilyDependencies {
   open: boolean
   log: Logger
   consume: RateLimiter
+  /** @param time of `performance.now()` */
+  wasDatabaseLostSince(time: number): boolean
 }
 
 /** Creates the handler of the class family, with uniform errors and rate limits. */
 export function createClassFamilyHandler(
   parse: Express,
-  { trustProxy, open, log, consume }: ClassFamilyDependencies,
+  { trustProxy, open, log, consume, wasDatabaseLostSince }: ClassFamilyDependencies,
 ): RequestHandler {
   parse.set('trust proxy', trustProxy)
   parse.disable('x-powered-by')
@@ -28,7 +30,8 @@ export function createClassFamilyHandler(
   replaceBodyParser(parse)
   return (req, res) => {
     res.set('Cache-Control', 'no-store')
-    normalizeResponse(res)
+    const begin = performance.now()
+    normalizeResponse(res, () => wasDatabaseLostSince(begin))
     startRequestDeadline(req, res)
     const respondUnhandled = (error?: unknown) => respondToUnhandled(error, res, log)
     if (!open && /^\/apps(\/|$)/i.test(req.path)) return respondUnhandled()

@@ -80,13 +80,16 @@ interface ClientInternals {
 /**
  * Lets all commands of a request together wait for a missing primary as long as a single command would. Otherwise each
  * further command of a failing request would wait again.
+ * @returns whether a primary was missing at some time since then, a time of `performance.now()`
  */
-export function failFastDuringOutages(client: MongoClient): void {
+export function failFastDuringOutages(client: MongoClient): (since: number) => boolean {
   const { options } = (client as unknown as ClientInternals).s
   const { serverSelectionTimeoutMS } = options
   let missingSince: number | undefined
+  let lastMissingAt = Number.NEGATIVE_INFINITY
   client.on('topologyDescriptionChanged', ({ newDescription }: TopologyDescriptionChangedEvent) => {
     const isFound = [...newDescription.servers.values()].some(({ type }) => WRITABLE_TYPES.has(type))
+    if (missingSince !== undefined) lastMissingAt = performance.now()
     missingSince = isFound ? undefined : (missingSince ?? performance.now())
   })
   Object.defineProperty(options, 'serverSelectionTimeoutMS', {
@@ -95,6 +98,7 @@ export function failFastDuringOutages(client: MongoClient): void {
         ? serverSelectionTimeoutMS
         : Math.max(FAIL_FAST_MS, Math.ceil(missingSince + serverSelectionTimeoutMS - performance.now())),
   })
+  return (since) => missingSince !== undefined || lastMissingAt >= since
 }
 
 const MIN_MONGODB_VERSION = 7

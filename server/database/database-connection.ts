@@ -27,6 +27,8 @@ export interface DatabaseConnection {
   adapter: StorageAdapter
   jobs: JobRunner
   backfill: Backfill
+  /** Whether the database was lost at some time since then, a time of `performance.now()`. */
+  wasLostSince(time: number): boolean
   /** Makes Parse Server hand over the writes of objects. */
   handOverWrites(findWriter: FindObjectWriter): void
   close(): Promise<void>
@@ -57,7 +59,7 @@ export async function openDatabaseConnection(
   })
   translateDatabaseErrors(adapter)
   await connect(adapter, uri)
-  failFastDuringOutages(adapter.client)
+  const wasLostSince = failFastDuringOutages(adapter.client)
   const mongo = { client: adapter.client, db: adapter.database }
   if (hasOtherInstances) LogicalClock.of(mongo.db).followOtherInstances()
   const jobs = new JobRunner(mongo, containedCollections.Ehr, hasOtherInstances)
@@ -72,6 +74,7 @@ export async function openDatabaseConnection(
     adapter,
     jobs,
     backfill,
+    wasLostSince,
     handOverWrites: (findWriter) => handOverWrites(adapter, modules, findWriter),
     close: () => adapter.handleShutdown(),
   }

@@ -189,6 +189,21 @@ describe('an unreachable database', function suite() {
     assert.equal((await send('POST', plans, { name: 'With room' })).status, 201)
   })
 
+  it('gets a 503, not a 408, for a class-family request whose time ends after it was lost', async () => {
+    let asked = 0
+    // The audit's own look at the plan gets its answer.
+    faulty.findFault = ({ find, filter }) =>
+      find === 'CarePlan' && '_rperm' in filter && ++asked ? { silence: true } : undefined
+    const pending = send('GET', `/1/classes/CarePlan/${plan}`)
+    await waitUntil(async () => asked > 0)
+    await faulty.stopListening()
+    await faulty.resumeListening()
+    const answer = await pending
+    assert.deepEqual([answer.status, answer.headers.get('retry-after')], [503, '5'])
+    faulty.findFault = () => undefined
+    await isReady()
+  })
+
   it('acknowledges no registration, sign-up or mail that it cannot carry out, not even the first', async () => {
     const writes = ['insert', 'update', 'delete', 'bulkWrite', 'findAndModify', 'commitTransaction']
     const full = { ok: 0, code: 14031, codeName: 'OutOfDiskSpace', errmsg: 'no space left on the disk' }

@@ -24,6 +24,8 @@ interface ResponseState {
   isSent: boolean
   /** Whether the response waits for the held work. */
   isPending: boolean
+  /** Whether the database was lost since the request began: its timeout is not the query's fault then. */
+  wasDatabaseLost?: () => boolean
   beforeWork?: BeforeResponse
   settle?: SettleRequest
   etagOf?: (version: number) => string
@@ -40,8 +42,8 @@ const responseStateOf = (res: Response): ResponseState =>
  * Normalises all errors of Parse to JSON `{code: number, error: text}`, once. Some of its errors lack the
  * code or the JSON, or name the text `message`.
  */
-export function normalizeResponse(res: Response): void {
-  RESPONSE_STATES.set(res, { isSent: false, isPending: false })
+export function normalizeResponse(res: Response, wasDatabaseLost = () => false): void {
+  RESPONSE_STATES.set(res, { isSent: false, isPending: false, wasDatabaseLost })
   res.json = sendJson
   res.end = endResponse as typeof res.end
 }
@@ -136,6 +138,7 @@ function sendNormalized(res: Response, status: number, body: unknown): Response 
     return asJson(convertEachObject(Array.isArray(body) ? parts : body, state.convert))
   }
   const { status: errorStatus, ...fault } = toErrorBody(status, body)
+  if (errorStatus === 408 && state.wasDatabaseLost?.()) return sendNormalized(res, 503, {})
   res.statusCode = errorStatus
   res.locals.refusal = `code ${fault.code}`
   if (errorStatus === 503 && !res.hasHeader('Retry-After'))
