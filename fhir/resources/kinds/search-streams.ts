@@ -112,10 +112,16 @@ function recordReads(streams: readonly ResourceStream[], search: ResourceSearch)
     const isSame = (read: RecordRead) => read.kind === stream.kind && isDeepStrictEqual(read.where, where)
     const same = search.total ? undefined : reads.find(isSame)
     if (same) same.streams.push(stream)
-    else if (where) reads.push({ kind: stream.kind, streams: [stream], where: { ...where, ...stream.where } })
+    else if (where) reads.push({ kind: stream.kind, streams: [stream], where: withStream(where, stream) })
   }
   return reads
 }
+
+/** Adds the condition of a stream. A search may have another condition on the same field. */
+export const withStream = (where: Conditions, stream: ResourceStream): Conditions =>
+  stream.where
+    ? { ...where, allOf: [...((where.allOf as Conditions[][] | undefined) ?? []), [stream.where]] }
+    : where
 
 /** One record more shows that there is a next page, one may have been shown in part, and the last may be incomplete. */
 const LOOK_AHEAD = 3
