@@ -51,7 +51,7 @@ function storedAlternativesOf(
   { name, modifier, values }: SearchCriterion,
 ): (boolean | Where)[] {
   if (modifier === 'missing') return values.map((text) => missingCondition(parameter, name, text))
-  if (!parameter) return [false]
+  if (!parameter) return [modifier === 'not']
   requireKnownModifier({ name, modifier }, parameter.modifiers)
   // `not` excludes all of its values.
   const conditions = values.map((text) => {

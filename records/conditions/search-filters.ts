@@ -57,8 +57,10 @@ export const stringParameter = (description: string, field: string): FhirSearchP
   description,
   field,
   modifiers: ['exact'],
-  where: ({ text, modifier }) =>
-    modifier === 'exact'
-      ? { [field]: text }
-      : { texts: { starting: searchTextsOf([field], { [field]: text }) } },
+  where: ({ text, modifier }) => {
+    if (modifier === 'exact') return { [field]: text }
+    const beginnings = searchTextsOf([field], { [field]: text })
+    // A text of signs alone has no words. It is not the beginning of every text.
+    return { texts: searchWordsOf(text).length > 0 ? { starting: beginnings } : { in: beginnings } }
+  },
 })

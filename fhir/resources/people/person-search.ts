@@ -1,4 +1,4 @@
-import { foldText, searchWordsOf } from '../../../records/conditions/search-words.ts'
+import { foldText } from '../../../records/conditions/search-words.ts'
 import type { FhirResource } from '../../../records/fhir/mapping.ts'
 import { matchesToken, unescapeText } from '../../../records/fhir/search/search-values.ts'
 import { requireKnownModifier } from '../../outcome/issue.ts'
@@ -154,14 +154,25 @@ function matchesValue(
 
 /** Whether a text begins with another one, whatever the case and the diacritics. */
 export const startsWithText = (text: string, prefix: string): boolean =>
-  foldText(text).startsWith(foldText(unescapeText(prefix)))
+  matchesFolded(text, unescapeText(prefix), (folded, searched) => folded.startsWith(searched))
+
+/** A search text of signs alone has no words. It is not a part of every text. */
+function matchesFolded(
+  text: string,
+  searchText: string,
+  matches: (folded: string, searched: string) => boolean,
+): boolean {
+  const [folded, searched] = [foldText(text), foldText(searchText)]
+  return searched === '' ? folded === '' : matches(folded, searched)
+}
 
 function matchesText(texts: readonly string[], searchText: string, modifier: string | undefined): boolean {
   if (modifier === 'exact') return texts.includes(searchText)
   return texts.some((one) =>
-    modifier === 'contains'
-      ? foldText(one).includes(foldText(searchText))
-      : foldText(one).startsWith(foldText(searchText)) ||
-        searchWordsOf(one).some((word) => word.startsWith(foldText(searchText))),
+    matchesFolded(one, searchText, (folded, searched) =>
+      modifier === 'contains'
+        ? folded.includes(searched)
+        : folded.startsWith(searched) || folded.split(' ').some((word) => word.startsWith(searched)),
+    ),
   )
 }

@@ -9,6 +9,7 @@ type SearchedValue<V> = NonNullable<V> extends readonly (infer E)[] ? E : NonNul
  * `from` and `upTo` are inclusive, `to` and `after` exclusive.
  * `checked`: equality that the query planner should not use for an index, because other conditions imply it.
  * `starting`: for each of these prefixes, some word of the list starts with it. An empty list matches nothing.
+ * `notStarting`: no word of the list starts with this prefix.
  */
 type FieldCondition<V> =
   | V
@@ -19,6 +20,7 @@ type FieldCondition<V> =
   | { exists: boolean }
   | { from?: V | undefined; to?: V | undefined; after?: V | undefined; upTo?: V | undefined }
   | { starting: readonly string[] }
+  | { notStarting: string }
 
 /** Conditions of a list on fields of the schema, with values in API form. undefined: no condition. */
 export type Where<T> = {
@@ -91,6 +93,7 @@ function toMongoOperators(
   const query: Record<string, unknown> = {}
   for (const [name, operand] of definedEntries(condition)) {
     if (name === 'starting') return wordPrefixCondition(operand as string[])
+    if (name === 'notStarting') return { $not: startingWord(operand as string) }
     if (!Object.hasOwn(MONGO_OPERATORS, name)) throw new TypeError(`A list cannot be filtered by ${name}.`)
     const convert = name === 'exists' ? Boolean : value
     query[MONGO_OPERATORS[name as keyof typeof MONGO_OPERATORS]] = Array.isArray(operand)
@@ -104,10 +107,12 @@ function toMongoOperators(
 export const LAST_CODE_POINT = '\u{10ffff}'
 
 /** Uses bounds instead of a regular expression, so that no character needs escaping. */
+const startingWord = (prefix: string) => ({
+  $elemMatch: { $gte: prefix, $lt: `${prefix}${LAST_CODE_POINT}` },
+})
+
 const wordPrefixCondition = (words: readonly string[]): Record<string, unknown> =>
-  words.length === 0
-    ? { $in: [] }
-    : { $all: words.map((word) => ({ $elemMatch: { $gte: word, $lt: `${word}${LAST_CODE_POINT}` } })) }
+  words.length === 0 ? { $in: [] } : { $all: words.map(startingWord) }
 
 function requireScalar(name: string, operand: unknown): unknown {
   if (operand === null || ['string', 'number', 'boolean'].includes(typeof operand)) return operand
