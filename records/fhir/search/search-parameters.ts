@@ -164,7 +164,8 @@ export const codesToken = (description: string, field: string): FhirSearchParame
     const isNot = modifier === 'not'
     // Each coding has a system.
     if (system === '') return code === undefined ? undefined : isNot
-    if (code === undefined) return isNot ? undefined : { [field]: { starting: [`${system}|`] } }
+    if (code === undefined)
+      return { [field]: isNot ? { notStarting: `${system}|` } : { starting: [`${system}|`] } }
     const token = system === undefined ? code : `${system}|${code}`
     return { [field]: isNot ? { not: token } : token }
   },
@@ -332,15 +333,20 @@ export const identifierParameter = (description: string, field: string): FhirSea
 
 const UCUM = 'http://unitsofmeasure.org'
 
-/**
- * A stored number in one unit. Values in other units are converted; without a unit, the number counts.
- * @param toStored rounds a converted value as the records do
- */
+/** A number that records store in one unit, and resources show in this one or in others. */
+interface SearchableQuantity {
+  field: string
+  unit: string
+  /** Rounds a converted value as the records do. */
+  toStored(value: Fraction): number
+  /** The other units that resources show, each with its names in the field of the unit. */
+  shownUnits?: { field: string; namesByCode: ReadonlyMap<string, readonly string[]> }
+}
+
+/** Values in other units are converted. Without a unit, the number counts that the resource shows. */
 export const quantityParameter = (
   description: string,
-  field: string,
-  unit: string,
-  toStored: (value: Fraction) => number,
+  { field, unit, toStored, shownUnits }: SearchableQuantity,
 ): FhirSearchParameter => ({
   type: 'quantity',
   description,
@@ -351,27 +357,36 @@ export const quantityParameter = (
     if (!quantity) return undefined
     const { code = unit, system = UCUM } = quantity
     if (system !== UCUM || !isConvertible(code, unit)) return false
-    return quantityCondition(field, quantity, (value) => toStored(convertExactly(value, code, unit)))
+    const conditionIn = (shownUnit: string) =>
+      quantityCondition(field, quantity, (value) => convertExactly(value, shownUnit, unit), toStored)
+    if (quantity.code !== undefined || !shownUnits) return conditionIn(code)
+    const otherUnits = [...shownUnits.namesByCode]
+    return anyOfConditions([
+      { [shownUnits.field]: { notIn: otherUnits.flatMap(([, names]) => names) }, ...conditionIn(unit) },
+      ...otherUnits.map(([other, names]) => ({ [shownUnits.field]: { in: names }, ...conditionIn(other) })),
+    ])
   },
 })
 
 function quantityCondition(
   field: string,
   { prefix, value, tolerance }: SearchQuantity,
-  convert: (value: Fraction) => number,
+  convert: (value: Fraction) => Fraction,
+  toStored: (value: Fraction) => number,
 ): Conditions {
   const searchValue = Fraction.of(value)
-  const bound = convert(searchValue)
+  const bound = toStored(convert(searchValue))
   if (prefix === 'gt' || prefix === 'sa') return { [field]: { after: bound } }
   if (prefix === 'lt' || prefix === 'eb') return { [field]: { to: bound } }
   if (prefix === 'ge') return { [field]: { from: bound } }
   if (prefix === 'le') return { [field]: { upTo: bound } }
   const margin = prefix === 'ap' ? Math.abs(value) / 10 : tolerance
-  const from = convert(searchValue.minus(margin))
-  const to = convert(searchValue.plus(margin))
-  // A range that is narrower than the stored decimals is one number.
-  const isOneNumber = from === to
+  const from = toStored(convert(searchValue.minus(margin)))
+  const end = convert(searchValue.plus(margin))
+  const to = toStored(end)
+  // A value before the end may be stored as the same number as the end.
+  const isEndIncluded = from === to || end.compareTo(to) !== 0
   if (prefix === 'ne')
-    return { allOf: [[{ [field]: { to: from } }, { [field]: isOneNumber ? { after: to } : { from: to } }]] }
-  return { [field]: isOneNumber ? to : { from, to } }
+    return { allOf: [[{ [field]: { to: from } }, { [field]: isEndIncluded ? { after: to } : { from: to } }]] }
+  return { [field]: isEndIncluded ? { from, upTo: to } : { from, to } }
 }

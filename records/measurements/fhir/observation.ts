@@ -26,7 +26,7 @@ import {
 import { type Quantity, roundToStored } from '../quantities/quantity.ts'
 import { localTimeElement } from './local-time-element.ts'
 import { LOINC, namedLoincCode } from './loinc-names.ts'
-import { componentElement, ownUnitElement, quantityElement } from './quantity-element.ts'
+import { componentElement, otherShownUnits, ownUnitElement, quantityElement } from './quantity-element.ts'
 
 const SNOMED = 'http://snomed.info/sct'
 
@@ -141,11 +141,19 @@ function observationCode(
   }
 }
 
-const convertedQuantity = ({ inUnit, unit }: Quantity): FhirSearchParameter =>
-  quantityParameter('Measured value', inUnit, unit, roundToStored)
+function convertedQuantity(name: string, quantity: Quantity): FhirSearchParameter {
+  const { inUnit: field, unit } = quantity
+  const namesByCode = otherShownUnits(quantity)
+  return quantityParameter('Measured value', {
+    field,
+    unit,
+    toStored: roundToStored,
+    ...(namesByCode.size > 0 && { shownUnits: { field: `${name}Unit`, namesByCode } }),
+  })
+}
 
 const ownUnitQuantity = (field: string, { unit }: Quantity): FhirSearchParameter =>
-  quantityParameter('Measured value', field, unit, (value) => value.toNumber())
+  quantityParameter('Measured value', { field, unit, toStored: (value) => value.toNumber() })
 
 const quantitySearch = (code: ObservationCode, value: FhirSearchParameter) => {
   const pair = codeValueParameter('Code and measured value: 8867-4$gt100', [
@@ -207,7 +215,7 @@ export const quantityObservation = (
     definition,
     { code, text: quantity.label },
     [quantityElement(name, quantity)],
-    quantitySearch(code, convertedQuantity(quantity)),
+    quantitySearch(code, convertedQuantity(name, quantity)),
   )
 }
 
@@ -235,9 +243,9 @@ export function componentObservation(
   const code = sameCode(codes)
   const components = Object.values(quantities).flatMap((quantity) => codingsOf(quantity))
   const { category = 'vital-signs' } = definition
-  const values = Object.values(quantities).map((quantity) => ({
+  const values = Object.entries(quantities).map(([name, quantity]) => ({
     code: constantToken('Code of a component', codingsOf(quantity)),
-    value: convertedQuantity(quantity),
+    value: convertedQuantity(name, quantity),
   }))
   const value = anyOfParameters(
     'Value of a component',

@@ -1,4 +1,4 @@
-import { ucumCodeOf } from '../../../schemas/measurements/units.ts'
+import { ucumCodeOf, unitNames } from '../../../schemas/measurements/units.ts'
 import { isUcumCode } from '../../../schemas/types/ucum-code.ts'
 import { numberOf } from '../../fhir/decimal.ts'
 import { elementPath, type FhirJson, memberOf } from '../../fhir/element-paths.ts'
@@ -11,6 +11,14 @@ const SENT_QUANTITY = ownUri('sent-quantity')
 
 /** Units that the profiles of vital signs do not allow. */
 const CONVERTED_UNITS: readonly (string | undefined)[] = ['kPa', 'K', 'm', '[ft_i]']
+
+/** The units besides the quantity's own one in which resources show it, by code, with the names that records have. */
+export const otherShownUnits = ({ kind, unit }: Quantity): Map<string, string[]> => {
+  const names = unitNames(kind).filter((name) => !CONVERTED_UNITS.includes(ucumCodeOf(name)))
+  const codes = new Set(names.map((name) => ucumCodeOf(name) ?? name))
+  codes.delete(unit)
+  return new Map([...codes].map((code) => [code, names.filter((name) => ucumCodeOf(name) === code)]))
+}
 
 /** A quantity as sent. The unit of a data type may be any text, and only a code of UCUM is shown as one. */
 export function plainQuantity(value: unknown, unit: unknown): FhirJson {

@@ -63,7 +63,14 @@ describe('a blood glucose in FHIR', () => {
       ['code-value-quantity=2339-0$gt1', [ids['mg/dL']]],
       ['code-value-quantity=15074-8$gt1', [ids['mmol/L']]],
       ['code-value-quantity=33747003$gt1', allIds],
-      ['code-value-quantity=2339-0$gt9', []],
+      ['code-value-quantity=2339-0$gt9', [ids['mg/dL']]],
+      ['code-value-quantity=2339-0$gt97', []],
+      ['value-quantity=97', [ids['mg/dL']]],
+      ['value-quantity=5.4', [ids['mmol/L']]],
+      ['value-quantity=gt90', [ids['mg/dL']]],
+      ['value-quantity=lt90', [ids['mmol/L']]],
+      ['value-quantity=ne97', [ids['mmol/L']]],
+      ['value-quantity=gt90|http://unitsofmeasure.org|mg/dL', allIds],
     ] as const) {
       const bundle = await readFhir(
         patient,
@@ -82,7 +89,7 @@ describe('a blood glucose in FHIR', () => {
       const search = `Observation?patient=${person.ehrId}&value-quantity=${quantity}|http://unitsofmeasure.org|mg/dL`
       return idsIn(await readFhir(person, search)).length === 1
     }
-    for (const value of [70, 100, 126, 180, 99.5]) {
+    for (const value of [70, 100, 126, 180, 99.5, 245.651]) {
       const observation = {
         ...glucose(CODES['mg/dL'], value, 'mg/dL'),
         subject: { reference: `Patient/${person.ehrId}` },
@@ -96,7 +103,7 @@ describe('a blood glucose in FHIR', () => {
         ['eq', true],
         ['ne', false],
       ] as const)
-        for (const text of [String(value), value.toFixed(4)])
+        for (const text of [String(value), value.toFixed(3), value.toFixed(4)])
           assert.equal(await find(`${prefix}${text}`), isFound, `${prefix}${text}`)
       assert.equal(await find(`eq${value + 0.5}`), value === 99.5, `eq${value + 0.5}`)
       assertStatus(await callFhir(person, 'DELETE', `Observation/${id}`), 204)

@@ -18,6 +18,8 @@ const VALUES = {
   bmi: { weight: 70, weightUnit: 'kg', height: 175, heightUnit: 'cm' },
 }
 
+const SNOMED_ASTHMA = { system: 'http://snomed.info/sct', code: '195967001' }
+
 /** The beginning of a relative reference. */
 const REFERENCE = /([=,])(?=[A-Z][A-Za-z]+\/)/g
 
@@ -53,7 +55,7 @@ describe('the search parameters of R4', () => {
       alone: await post(`/med/${patient.ehrId}/event`, { type: 'walk', ...event }),
       expired: await device({ name: 'Old monitor', expiry: '2020-01-01' }),
       device: await device({ name: 'Möbius monitor', manufacturer: 'ACME-2 B.V.', model: 'X' }),
-      diagnosis: await post('diagnosis', { name: 'Asthma', onset: '2026-02-10' }),
+      diagnosis: await post('diagnosis', { name: 'Asthma', code: SNOMED_ASTHMA, onset: '2026-02-10' }),
       error: await post('diagnosis', {
         name: 'Gout',
         certainty: 'entered-in-error',
@@ -88,6 +90,11 @@ describe('the search parameters of R4', () => {
     ],
     [() => 'Observation?component-code-value-quantity=8480-6$gt129,8462-4$lt83', ['pressure']],
     [() => 'Observation?code-value-quantity=8867-4$70', ['pressure.hr']],
+    [() => 'Observation?code-value-quantity=8867-4$gt70', []],
+    [() => 'Observation?code=8867-4&value-quantity=lt70', []],
+    [() => 'Observation?code=8867-4&value-quantity:missing=true', []],
+    [() => 'Observation?code=8867-4&value-quantity:missing=false', ['pressure.hr']],
+    [() => 'Observation?component-code:not=8480-6', ['bmi', 'bmi.h', 'bmi.w', 'pressure.hr', 'weight']],
     [() => `Appointment?actor=Patient/${patient.ehrId}`, ['alone', 'visit']],
     [() => `Appointment?actor=${practitioner()}`, ['visit']],
     [() => `Appointment?actor:Practitioner=${practitioner()}`, ['visit']],
@@ -113,6 +120,8 @@ describe('the search parameters of R4', () => {
     [() => 'Device?device-name:exact=mobius monitor', []],
     [() => 'Device?manufacturer=acme 2&model=x', ['device']],
     [() => 'Device?manufacturer=X', []],
+    [() => 'Device?manufacturer=-', []],
+    [() => 'Device?model=%23', []],
     [() => 'Device?udi-carrier:missing=true', ['device', 'expired']],
     [() => `MedicationStatement?source=Patient/${patient.ehrId}`, ['going']],
     [() => 'MedicationStatement?effective=2026-01', ['ended']],
@@ -136,6 +145,10 @@ describe('the search parameters of R4', () => {
       '2026-02-10T12:00:00Z',
       'lt2026-02-10T00:00:00Z',
     ].map((date) => [() => `Condition?onset-date=${date}`, []] as const),
+    [() => 'Condition?code=http://snomed.info/sct|', ['diagnosis']],
+    [() => 'Condition?code:not=http://snomed.info/sct|', ['error']],
+    [() => 'Condition?code:not=http://loinc.org|', ['diagnosis', 'error']],
+    [() => 'Condition?code:not=http://loinc.org|,http://snomed.info/sct|', ['error']],
     [() => 'Condition?clinical-status=active', ['diagnosis']],
     [() => 'Condition?clinical-status=active,resolved', ['diagnosis']],
     [() => 'Condition?clinical-status:not=active', ['error']],
