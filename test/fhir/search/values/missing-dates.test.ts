@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { createPatient } from '../../harness/care/patients.ts'
-import { assertStatus } from '../../harness/clients/path-client.ts'
-import { readPages } from '../fhir-client.ts'
+import { createPatient } from '../../../harness/care/patients.ts'
+import { assertStatus } from '../../../harness/clients/path-client.ts'
+import { readPages } from '../../fhir-client.ts'
 
 describe('a search in FHIR whose order is by a date that some records lack', () => {
   it('shows each of them once, in pages of any size and in both orders', async () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { createPatient, createPlan, type Patient } from '../../harness/care/patients.ts'
-import { assertStatus } from '../../harness/clients/path-client.ts'
-import { callFhir, idsIn, issuesIn, type Json, readFhir } from '../fhir-client.ts'
+import { createPatient, createPlan, type Patient } from '../../../harness/care/patients.ts'
+import { assertStatus } from '../../../harness/clients/path-client.ts'
+import { callFhir, idsIn, issuesIn, type Json, readFhir } from '../../fhir-client.ts'
 
 const LOINC = 'http://loinc.org'
 const CODES = { 'mmol/L': '15074-8', 'mg/dL': '2339-0' } as const

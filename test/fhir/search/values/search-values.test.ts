@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { createPatient, createPlan, createWeight, type Patient } from '../../harness/care/patients.ts'
-import { assertStatus } from '../../harness/clients/path-client.ts'
-import { callFhir, idsIn, issuesIn, type Json, readFhir } from '../fhir-client.ts'
+import { createPatient, createPlan, createWeight, type Patient } from '../../../harness/care/patients.ts'
+import { assertStatus } from '../../../harness/clients/path-client.ts'
+import { callFhir, idsIn, issuesIn, type Json, readFhir } from '../../fhir-client.ts'
 
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
 
