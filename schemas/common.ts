@@ -36,6 +36,10 @@ export const NAME_RULES = {
   inWords: 'with a visible character, and without line breaks, control and formatting characters',
 } as const
 
+/** A name that others see, in mails, on pages and in the audit. */
+export const displayedNameField = (description: string, example: string) =>
+  Type.String({ ...NAME_RULES, description, examples: [example] })
+
 /** Rules of a language tag (RFC 3066). */
 export const LANGUAGE_TAG = {
   format: 'language-tag',

@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox'
-import { closedObject, LANGUAGE_TAG, MULTI_LINE, NAME_RULES } from '../common.ts'
+import { closedObject, displayedNameField, LANGUAGE_TAG, MULTI_LINE, NAME_RULES } from '../common.ts'
 import { AccountRoleEnum, AccountStateEnum } from '../enums.ts'
 
 /**
@@ -32,11 +32,7 @@ export const currentPasswordField = Type.String({
 
 export const userIdField = Type.String({ description: 'User id', examples: ['n4Fq2LxT0a'] })
 
-export const accountNameField = Type.String({
-  ...NAME_RULES,
-  description: 'Name of the person',
-  examples: ['Anna de Vries'],
-})
+export const accountNameField = displayedNameField('Name of the person', 'Anna de Vries')
 
 export const accountLanguageField = Type.String({
   ...LANGUAGE_TAG,

@@ -1,7 +1,10 @@
 import { type Static, Type } from '@sinclair/typebox'
-import { closedObject, shortTextField } from '../common.ts'
+import { closedObject, displayedNameField } from '../common.ts'
 
-const appNameField = shortTextField('Name of the app, as people and the audit see it', 'Blood pressure diary')
+const appNameField = displayedNameField(
+  'Name of the app, as people and the audit see it',
+  'Blood pressure diary',
+)
 
 const urlField = (description: string, example: string) =>
   Type.String({ format: 'uri', maxLength: 500, description, examples: [example] })

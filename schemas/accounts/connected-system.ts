@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox'
-import { closedObject, shortTextField } from '../common.ts'
+import { closedObject, displayedNameField } from '../common.ts'
 import { SystemRoleEnum } from '../enums.ts'
 
 /** Not a set: Java has no sets of unnamed enumerations, and Go no two named ones with the same value. */
@@ -9,7 +9,7 @@ const systemRolesField = Type.Array(SystemRoleEnum, {
   examples: [['modeller']],
 })
 
-const systemNameField = shortTextField('Name of the system, as the audit shows it', 'Laboratory')
+const systemNameField = displayedNameField('Name of the system, as the audit shows it', 'Laboratory')
 
 export const SystemCreate = closedObject('SystemCreate', 'A system to be connected', {
   name: systemNameField,

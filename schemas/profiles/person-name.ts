@@ -1,12 +1,7 @@
-import { Type } from '@sinclair/typebox'
-import { closedObject, NAME_RULES, shortTextField } from '../common.ts'
+import { closedObject, displayedNameField, shortTextField } from '../common.ts'
 import { htmlField, nullable, optionalFields } from '../forms/nullable.ts'
 
-const displayNameField = Type.String({
-  ...NAME_RULES,
-  description: 'Display name, for screens and letters',
-  examples: ['Anna de Vries'],
-})
+const displayNameField = displayedNameField('Display name, for screens and letters', 'Anna de Vries')
 
 const nullableNameFields = {
   displayNameLetters: nullable(shortTextField('Name for letters', 'A. de Vries')),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { subjectStatus } from '../../conformance/openehr-rest/fixture.ts'
 import { addParticipant, createPatient, createPlan, readAudit } from '../../harness/care/patients.ts'
-import { assertStatus, call } from '../../harness/clients/path-client.ts'
+import { assertProblemPlaces, assertStatus, call } from '../../harness/clients/path-client.ts'
 import { createAdmin, createPerson, type Person } from '../../harness/people/people.ts'
 import {
   createRestSystem,
@@ -37,6 +37,8 @@ describe('the connected systems', () => {
     assertStatus(await person.call('POST', '/auth/system', { name }), 403)
     assertStatus(await person.call('GET', '/auth/system'), 403)
     assertStatus(await admin.call('POST', '/auth/system', { name }), 409)
+    for (const hidden of [' ', '\u200b', 'Lab\u202e'])
+      assertProblemPlaces(await admin.call('POST', '/auth/system', { name: hidden }), 400, 'invalid-input')
     const { items } = assertStatus(await admin.call('GET', '/auth/system?limit=1000'))
     const listedSystem = items.find((one: { id: string }) => one.id === id)
     assert.deepEqual([listedSystem.name, listedSystem.active, listedSystem.roles], [name, true, ['modeller']])
