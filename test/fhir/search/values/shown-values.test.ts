@@ -37,7 +37,7 @@ function rangeOf(shown: Json): Range {
   if (shown.length === 4) end.setUTCFullYear(end.getUTCFullYear() + 1)
   else if (shown.length === 7) end.setUTCMonth(end.getUTCMonth() + 1)
   else if (shown.length === 10) end.setUTCDate(end.getUTCDate() + 1)
-  else end.setTime(end.getTime() + (shown.includes('.') ? 1 : 1000))
+  else end.setTime(end.getTime() + 1)
   return [Date.parse(shown), end.getTime()]
 }
 
