@@ -136,6 +136,9 @@ const ALL_PARAMETERS = Object.entries(PARAMETERS).flatMap(([type, parameters]) =
 
 const CLASSES: readonly ClassName[] = ['Diagnosis', 'Medication', 'Immunisation', 'AdverseReaction']
 
+/** Whether FHIR can show the system of the code: a URI has no spaces, and the records may have any text. */
+const hasUri = ({ code }: Record<string, unknown>) => !/\s/.test((code as Json)?.system ?? '')
+
 describe('a search in FHIR', () => {
   let patient: Patient
   const resources: Record<string, Json[]> = {}
@@ -149,7 +152,7 @@ describe('a search in FHIR', () => {
         assertStatus(await patient.call('POST', `procedure/${kind.path}`, { ...body, carePlanId }), 201)
     for (const name of CLASSES) {
       const kind = classKindOf(name)
-      for (const values of fc.sample(arbitraryValues(kind), { numRuns: 5, seed: 1 }))
+      for (const values of fc.sample(arbitraryValues(kind).filter(hasUri), { numRuns: 5, seed: 1 }))
         await createClassClient(patient)
           .post(name, { ...toClassForm(kind.fields, values), ehrId: patient.ehrId })
           .expect(201)
