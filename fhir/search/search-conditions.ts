@@ -107,6 +107,9 @@ const later = (a: string | undefined, b: string | undefined) =>
 const earlier = (a: string | undefined, b: string | undefined) =>
   a === undefined || (b !== undefined && b < a) ? b : a
 
+/** The conditions of a record that meets both; they may be on the same field. */
+export const combineConditions = (one: Where, other: Where): Where => combineGroups([[one], [other]])
+
 /** Ranges of one field become one range, which an index serves; conditions that cannot be merged are added to it. */
 function combineGroups(groups: readonly Where[][]): Where {
   const flat: Record<string, unknown> = {}

@@ -17,8 +17,8 @@ export interface ResourceStream {
   suffix: string
   codes: readonly FhirCoding[]
   parameters: Readonly<Record<string, FhirSearchParameter>>
-  /** The condition on the records that have such a resource; absent: all have one. */
-  where?: Readonly<Record<string, unknown>>
+  /** The condition on the records that have such a resource. */
+  where: Readonly<Record<string, unknown>>
   /** The elements by which clients write the resource: those of the kind, or of the part. */
   mapping: FhirMapping
   /** Whether a record of the kind has such a resource. */
@@ -119,6 +119,7 @@ export function streamsOf(kind: MappedKind): ResourceStream[] {
       suffix: '',
       codes: fhir.codes ?? [],
       parameters: { ...fhir.search, ...hasMember(fhir, parts), ...generalParameters('', fhir.profile) },
+      where: {},
       mapping: fhir,
       isIn: () => true,
       render: (record) => renderRecord(fhir, record),

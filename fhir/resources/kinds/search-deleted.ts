@@ -8,11 +8,12 @@ import { toMongoFilter } from '../../../records/store/reading/filter.ts'
 import { accessesByEhr } from '../../../records/store/resource.ts'
 import type { HistoryKey } from '../../../records/store/writing/history.ts'
 import type { StoreContext } from '../../../records/store/writing/transaction.ts'
+import { combineConditions } from '../../search/search-conditions.ts'
 import type { SearchCriteria } from '../../sources/resource-search.ts'
 import type { RecordsOf } from '../../sources/resource-source.ts'
 import type { RecordWithMetadata } from '../render.ts'
 import { type MappedKind, type ResourceStream, resourceIdOf, type StreamSource } from './kind-streams.ts'
-import { searchConditionsOf, withStream } from './search-streams.ts'
+import { searchConditionsOf } from './search-streams.ts'
 
 type Conditions = Readonly<Record<string, unknown>>
 
@@ -33,7 +34,7 @@ export async function searchDeletedRecords(
     const where = conditionsFor(stream.parameters)
     if (!where || streamKeys.length === 0) continue
     const { store } = recordsOf(stream.kind)
-    const conditions = withStream(where, stream)
+    const conditions = combineConditions(where, stream.where)
     const hiddenRecords = await findHiddenRecordsOfKind(context, caller, stream.kind, streamKeys, conditions)
     for (const { id, ehrId, version } of streamKeys) {
       const key = { id, ehrId } as never

@@ -7,7 +7,11 @@ import type { CursorPosition } from '../../../records/store/reading/cursor.ts'
 import { decodeCursorParts, encodeCursorParts } from '../../../records/store/reading/cursor.ts'
 import { type AuditedReads, runAuditedReads } from '../../../records/store/writing/transaction.ts'
 import { ifNotFound } from '../../../schemas/errors.ts'
-import { type RecordConditions, recordConditionsOf } from '../../search/search-conditions.ts'
+import {
+  combineConditions,
+  type RecordConditions,
+  recordConditionsOf,
+} from '../../search/search-conditions.ts'
 import { invalidSearchCursor, isTime } from '../../search/search-cursor.ts'
 import type { ResourceSearch, SearchCriteria } from '../../sources/resource-search.ts'
 import type { FoundResources, RecordsOf } from '../../sources/resource-source.ts'
@@ -112,16 +116,11 @@ function recordReads(streams: readonly ResourceStream[], search: ResourceSearch)
     const isSame = (read: RecordRead) => read.kind === stream.kind && isDeepStrictEqual(read.where, where)
     const same = search.total ? undefined : reads.find(isSame)
     if (same) same.streams.push(stream)
-    else if (where) reads.push({ kind: stream.kind, streams: [stream], where: withStream(where, stream) })
+    else if (where)
+      reads.push({ kind: stream.kind, streams: [stream], where: combineConditions(where, stream.where) })
   }
   return reads
 }
-
-/** Adds the condition of a stream. A search may have another condition on the same field. */
-export const withStream = (where: Conditions, stream: ResourceStream): Conditions =>
-  stream.where
-    ? { ...where, allOf: [...((where.allOf as Conditions[][] | undefined) ?? []), [stream.where]] }
-    : where
 
 /** One record more shows that there is a next page, one may have been shown in part, and the last may be incomplete. */
 const LOOK_AHEAD = 3
