@@ -24,7 +24,7 @@ export const shortTextField = (description: string, ...examples: string[]) =>
   })
 
 /**
- * Rules of a person's name, also in mails: no line breaks, no characters that change the order or hide others, not only
+ * Rules of a name that others see, also in mails: no line breaks, no characters that change the order or hide others, not only
  * spaces. Persian and Indian names need the joiners U+200C and U+200D, which emoji have, too; keyboards of Arabic and
  * Hebrew give the marks U+200E and U+200F.
  */
@@ -36,7 +36,7 @@ export const NAME_RULES = {
   inWords: 'with a visible character, and without line breaks, control and formatting characters',
 } as const
 
-/** A name that others see, in mails, on pages and in the audit. */
+/** A name by these rules. */
 export const displayedNameField = (description: string, example: string) =>
   Type.String({ ...NAME_RULES, description, examples: [example] })
 
